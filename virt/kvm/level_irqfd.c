@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Level irqfds: the generic half.
+ *
+ * An edge irqfd needs no memory: a signal is a pulse.  A level irqfd holds its
+ * line up until the guest's EOI, together with any number of others on the
+ * same GSI, and KVM used to leave interrupt context to raise it.  This file
+ * keeps the marks (see kvm_level_irqfd.h), sets one in the context that
+ * signals the eventfd, a hard IRQ handler included, clears those that an EOI
+ * acknowledges, and tells the chips' half to recompute the pins.
+ *
+ * Invariant: each change of a mark is followed by a recomputation of every pin
+ * of the line, by the one who changed it or by a worker queued for it.
+ */
+
+#include <linux/eventfd.h>
+#include <linux/kvm_host.h>
+#include <linux/kvm_irqfd.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/srcu.h>
+#include <linux/xarray.h>
+
+#define CREATE_TRACE_POINTS
+#include "level_irqfd_trace.h"
+
+EXPORT_TRACEPOINT_SYMBOL_GPL(kvm_level_notify);
+
+/*
+ * ASSERT
+ */
+
+/*
+ * Mark the irqfd and recompute its pins, here if the chips allow it.
+ *
+ * A set mark whose pin is up has nothing to add: the pin cannot go down before
+ * an EOI that clears the mark, or a detach, and both recompute after clearing.
+ * The check of the pin is for an irqchip that was reset under the mark.
+ *
+ * test_and_set_bit() orders the mark before the reads of the routes and of the
+ * pins.  Pairs with smp_mb() in kvm_irq_line_reroute(): either the new route
+ * is seen here, or the mark is seen there.
+ */
+static void irqfd_raise(struct kvm_kernel_irqfd *irqfd)
+{
+	struct kvm_irqfd_source *src = &irqfd->source;
+	struct kvm_irq_line *line = src->line;
+	struct kvm *kvm = irqfd->kvm;
+
+	if (test_and_set_bit(src->bit, &src->marks->marked) &&
+	    kvm_arch_irq_line_is_up(line)) {
+		trace_kvm_level_assert(line->gsi, KVM_LEVEL_HELD);
+		return;
+	}
+
+	if (kvm_arch_irq_line_try_update(line)) {
+		atomic64_inc(&kvm->stat.generic.irqfd_level_inplace);
+		trace_kvm_level_assert(line->gsi, KVM_LEVEL_INPLACE);
+		return;
+	}
+
+	atomic64_inc(&kvm->stat.generic.irqfd_level_deferred);
+	trace_kvm_level_assert(line->gsi, KVM_LEVEL_DEFERRED);
+	schedule_work(&irqfd->inject);
+}
+
+/*
+ * Returns false when the irqfd has no line or its GSI has no pin: an MSI, or
+ * nothing.  Such a route hears no EOI, so the signal must leave no mark, and
+ * is sent as that of an edge irqfd.
+ *
+ * No reference is needed: the caller is the wait-queue callback or the assign
+ * ioctl, and kvm_irq_line_detach() runs after both have ended.
+ */
+bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd)
+{
+	struct kvm_irq_line *line = irqfd->source.line;
+
+	if (!line || !READ_ONCE(line->routed))
+		return false;
+
+	irqfd_raise(irqfd);
+	return true;
+}
+
+bool kvm_irqfd_wakeup(struct kvm_kernel_irqfd *irqfd)
+{
+	struct kvm_irq_line *line = irqfd->source.line;
+	u64 cnt;
+
+	if (!line || !READ_ONCE(line->routed))
+		return false;
+
+	eventfd_ctx_do_read(irqfd->eventfd, &cnt);
+	irqfd_raise(irqfd);
+	return true;
+}
+
+bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd)
+{
+	struct kvm_irq_line *line = irqfd->source.line;
+
+	if (!line || !READ_ONCE(line->routed))
+		return false;
+
+	kvm_arch_irq_line_update(line);
+	return true;
+}
+
+/*
+ * EOI
+ */
+
+static void resamplers_notify(struct kvm_irq_line *line)
+{
+	struct kvm_kernel_irqfd *irqfd;
+
+	list_for_each_entry_srcu(irqfd, &line->resamplers,
+				 source.resampler_link,
+				 srcu_read_lock_held(&line->kvm->irq_srcu)) {
+		trace_kvm_level_notify(line->gsi, irqfd->resamplefd);
+		eventfd_signal(irqfd->resamplefd);
+	}
+}
+
+/*
+ * Clear one mark, then signal: the signal may make the device assert again, on
+ * this CPU or another, and the new mark must not be taken for the old one.
+ * test_and_clear_bit() lets one of several EOIs in flight win, so that an
+ * assertion is signalled once.
+ *
+ * A level irqfd whose eoifd is going away keeps its mark: it is bare now.
+ */
+static bool irqfd_ack(struct kvm_irq_line *line, struct kvm_line_marks *m,
+		      unsigned int bit)
+{
+	struct kvm_kernel_eoifd *eoifd = NULL;
+	struct kvm_kernel_irqfd *irqfd;
+	struct kvm *kvm = line->kvm;
+
+	irqfd = srcu_dereference(m->irqfd[bit], &kvm->irq_srcu);
+	if (!irqfd)
+		return false;
+
+	if (!irqfd->resamplefd) {
+		eoifd = srcu_dereference(irqfd->source.eoifd, &kvm->irq_srcu);
+		if (!eoifd)
+			return false;
+	}
+
+	if (!test_and_clear_bit(bit, &m->marked))
+		return false;
+
+	if (eoifd)
+		kvm_eoifd_signal(eoifd);
+	return true;
+}
+
+/* Visits the marked irqfds only, however many sit on the line. */
+static bool irq_line_ack(struct kvm_irq_line *line)
+{
+	struct kvm_line_marks *m;
+	unsigned long bits;
+	unsigned int bit;
+	bool acked = false;
+
+	for (m = &line->marks; m; m = READ_ONCE(m->next)) {
+		bits = READ_ONCE(m->marked) & READ_ONCE(m->sampled);
+		for_each_set_bit(bit, &bits, BITS_PER_LONG)
+			acked |= irqfd_ack(line, m, bit);
+	}
+
+	resamplers_notify(line);
+	return acked;
+}
+
+/*
+ * Recompute last: a device that answered a signal with a new assertion is
+ * found marked, so a pin that it holds is never lowered behind its back.
+ *
+ * A line with eoifds alone has no mark and lowers nothing.
+ */
+void kvm_irq_line_eoi(struct kvm *kvm, int gsi)
+{
+	struct kvm_irq_line *line = xa_load(&kvm->irqfds.lines, gsi);
+	bool acked;
+
+	if (!line)
+		return;
+
+	acked = irq_line_ack(line);
+	if (acked)
+		atomic64_inc(&kvm->stat.generic.irqfd_level_acked);
+	trace_kvm_level_eoi(gsi, acked);
+
+	kvm_eoifd_signal_all(line);
+
+	if (READ_ONCE(line->irqfds))
+		kvm_arch_irq_line_settle(line, acked);
+}
+
+/*
+ * Re-sample a line whose pin saw an EOI while it was masked: what was asserted
+ * since may be gone.  Returns whether a mark was cleared; the caller holds a
+ * chip's lock and recomputes that chip's pin.  A pin of the line on another
+ * chip is left to the worker: that chip's lock must not be taken under this
+ * one, since each chip may be the first.
+ */
+bool kvm_irq_line_resample(struct kvm_irq_line *line)
+{
+	lockdep_assert_once(srcu_read_lock_held(&line->kvm->irq_srcu));
+
+	if (!kvm_irq_line_marked_by(line, true) || !irq_line_ack(line))
+		return false;
+
+	if (hweight_long(READ_ONCE(line->routed)) > 1)
+		schedule_work(&line->update);
+	return true;
+}
+
+bool kvm_irq_line_exists(struct kvm *kvm, int gsi)
+{
+	return xa_load(&kvm->irqfds.lines, gsi);
+}
+
+/*
+ * Lines come and go
+ */
+
+/*
+ * The pins move first, then the marks are read, see irqfd_raise().  A signal
+ * in flight that still saw the old route recomputes a pin that the line has
+ * left, and finds it down.
+ */
+static void irq_line_reroute(struct kvm_irq_line *line)
+{
+	struct kvm_kernel_irq_routing_entry entries[KVM_NR_IRQCHIPS];
+	struct kvm *kvm = line->kvm;
+	int n;
+
+	lockdep_assert_held(&kvm->irq_lock);
+
+	n = kvm_irq_map_gsi(kvm, entries, line->gsi);
+	kvm_arch_irq_line_route(line, entries, n);
+}
+
+void kvm_irq_lines_reroute(struct kvm *kvm)
+{
+	struct kvm_irq_line *line;
+	unsigned long gsi;
+
+	lockdep_assert_held(&kvm->irq_lock);
+
+	xa_for_each(&kvm->irqfds.lines, gsi, line)
+		irq_line_reroute(line);
+}
+
+void kvm_irq_lines_init(struct kvm *kvm)
+{
+	xa_init(&kvm->irqfds.lines);
+	INIT_LIST_HEAD(&kvm->irqfds.eoifds);
+}
+
+static void irq_line_update_work(struct work_struct *work)
+{
+	kvm_arch_irq_line_update(container_of(work, struct kvm_irq_line,
+					      update));
+}
+
+static struct kvm_irq_line *irq_line_create(struct kvm *kvm, u32 gsi)
+{
+	struct kvm_irq_line *line;
+	int chip, ret;
+
+	line = kzalloc(sizeof(*line), GFP_KERNEL_ACCOUNT);
+	if (!line)
+		return ERR_PTR(-ENOMEM);
+
+	line->kvm = kvm;
+	line->gsi = gsi;
+	INIT_LIST_HEAD(&line->resamplers);
+	INIT_LIST_HEAD(&line->eoifds);
+	INIT_WORK(&line->update, irq_line_update_work);
+	for (chip = 0; chip < KVM_LINE_CHIPS; chip++)
+		line->at[chip].pin = -1;
+
+	mutex_lock(&kvm->irq_lock);
+	ret = xa_insert(&kvm->irqfds.lines, gsi, line, GFP_KERNEL_ACCOUNT);
+	if (!ret)
+		irq_line_reroute(line);
+	mutex_unlock(&kvm->irq_lock);
+
+	if (ret) {
+		kfree(line);
+		return ERR_PTR(ret);
+	}
+
+	/* An EOI of this GSI must exit from now on. */
+	kvm_arch_post_irq_ack_notifier_list_update(kvm);
+	return line;
+}
+
+struct kvm_irq_line *kvm_irq_line_get(struct kvm *kvm, u32 gsi)
+{
+	struct kvm_irq_line *line;
+
+	lockdep_assert_held(&kvm->irqfds.resampler_lock);
+
+	line = xa_load(&kvm->irqfds.lines, gsi);
+	if (!line)
+		line = irq_line_create(kvm, gsi);
+	if (!IS_ERR(line))
+		line->users++;
+	return line;
+}
+
+/*
+ * Returns the line if this was the last user.  It is out of sight then, but
+ * EOIs in flight may still use it: pass it to kvm_irq_line_free() after
+ * resampler_lock was dropped, since that one waits.
+ */
+struct kvm_irq_line *kvm_irq_line_put(struct kvm_irq_line *line)
+{
+	struct kvm *kvm = line->kvm;
+
+	lockdep_assert_held(&kvm->irqfds.resampler_lock);
+
+	if (--line->users)
+		return NULL;
+
+	mutex_lock(&kvm->irq_lock);
+	xa_erase(&kvm->irqfds.lines, line->gsi);
+	kvm_arch_irq_line_route(line, NULL, 0);
+	mutex_unlock(&kvm->irq_lock);
+	return line;
+}
+
+void kvm_irq_line_free(struct kvm_irq_line *line)
+{
+	struct kvm_line_marks *m, *next;
+
+	if (!line)
+		return;
+
+	synchronize_srcu_expedited(&line->kvm->irq_srcu);
+	cancel_work_sync(&line->update);
+	kvm_arch_post_irq_ack_notifier_list_update(line->kvm);
+
+	for (m = line->marks.next; m; m = next) {
+		next = m->next;
+		kfree(m);
+	}
+	kfree(line);
+}
+
+/*
+ * Irqfds come and go
+ */
+
+bool kvm_irqfd_flags_valid(u32 flags)
+{
+	u32 kinds = KVM_IRQFD_FLAG_LEVEL | KVM_IRQFD_FLAG_RESAMPLE;
+
+	if (flags & ~(KVM_IRQFD_FLAG_DEASSIGN | kinds))
+		return false;
+
+	return (flags & KVM_IRQFD_FLAG_DEASSIGN) || (flags & kinds) != kinds;
+}
+
+/* Find or make room for one more mark. */
+static struct kvm_line_marks *irq_line_room(struct kvm_irq_line *line)
+{
+	struct kvm_line_marks *m = &line->marks;
+
+	while (m->used == ~0UL && m->next)
+		m = m->next;
+
+	if (m->used == ~0UL) {
+		struct kvm_line_marks *more;
+
+		more = kzalloc(sizeof(*more), GFP_KERNEL_ACCOUNT);
+		if (!more)
+			return NULL;
+
+		/* Zeroed before it is seen by kvm_irq_line_marked(). */
+		smp_store_release(&m->next, more);
+		m = more;
+	}
+	return m;
+}
+
+static int irq_line_add(struct kvm_irq_line *line,
+			struct kvm_kernel_irqfd *irqfd)
+{
+	struct kvm_irqfd_source *src = &irqfd->source;
+	struct kvm_line_marks *m;
+
+	lockdep_assert_held(&line->kvm->irqfds.resampler_lock);
+
+	m = irq_line_room(line);
+	if (!m)
+		return -ENOMEM;
+
+	src->line = line;
+	src->marks = m;
+	src->bit = ffz(m->used);
+	__set_bit(src->bit, &m->used);
+	WRITE_ONCE(line->irqfds, line->irqfds + 1);
+	rcu_assign_pointer(m->irqfd[src->bit], irqfd);
+
+	if (irqfd->resamplefd) {
+		set_bit(src->bit, &m->sampled);
+		list_add_rcu(&src->resampler_link, &line->resamplers);
+	}
+	return 0;
+}
+
+/*
+ * Returns 0 with irqfd->source.line set for a level or resample irqfd, and
+ * without it for any other.  The mark cannot be set before the caller puts the
+ * irqfd on its eventfd's wait queue.
+ */
+int kvm_irq_line_attach(struct kvm_kernel_irqfd *irqfd, struct kvm_irqfd *args)
+{
+	struct kvm *kvm = irqfd->kvm;
+	struct kvm_irq_line *line, *dead = NULL;
+	struct eventfd_ctx *resamplefd;
+	int ret;
+
+	if (!(args->flags & (KVM_IRQFD_FLAG_LEVEL | KVM_IRQFD_FLAG_RESAMPLE)))
+		return 0;
+
+	if (args->flags & KVM_IRQFD_FLAG_RESAMPLE) {
+		resamplefd = eventfd_ctx_fdget(args->resamplefd);
+		if (IS_ERR(resamplefd))
+			return PTR_ERR(resamplefd);
+		irqfd->resamplefd = resamplefd;
+	}
+
+	mutex_lock(&kvm->irqfds.resampler_lock);
+	line = kvm_irq_line_get(kvm, args->gsi);
+	ret = PTR_ERR_OR_ZERO(line);
+	if (!ret) {
+		ret = irq_line_add(line, irqfd);
+		if (ret)
+			dead = kvm_irq_line_put(line);
+	}
+	mutex_unlock(&kvm->irqfds.resampler_lock);
+
+	kvm_irq_line_free(dead);
+	if (ret && irqfd->resamplefd)
+		eventfd_ctx_put(irqfd->resamplefd);
+	return ret;
+}
+
+/*
+ * The caller has taken the irqfd off its eventfd and flushed its work, so only
+ * EOIs still know it.  Steps: hide it from new EOIs; wait for those in flight,
+ * after which nobody signals for it or touches its mark; lower what it held;
+ * give its bit back.  No lock is held over the wait: other irqfds of the VM
+ * come and go meanwhile.
+ */
+void kvm_irq_line_detach(struct kvm_kernel_irqfd *irqfd)
+{
+	struct kvm_irqfd_source *src = &irqfd->source;
+	struct kvm_irq_line *line = src->line, *dead;
+	struct kvm *kvm = irqfd->kvm;
+
+	if (!line)
+		return;
+
+	mutex_lock(&kvm->irqfds.resampler_lock);
+	kvm_eoifd_orphan(irqfd);
+	rcu_assign_pointer(src->marks->irqfd[src->bit], NULL);
+	if (irqfd->resamplefd)
+		list_del_rcu(&src->resampler_link);
+	mutex_unlock(&kvm->irqfds.resampler_lock);
+
+	synchronize_srcu_expedited(&kvm->irq_srcu);
+
+	mutex_lock(&kvm->irqfds.resampler_lock);
+	clear_bit(src->bit, &src->marks->sampled);
+	clear_bit(src->bit, &src->marks->marked);
+	smp_mb__after_atomic();
+	kvm_arch_irq_line_update(line);
+
+	__clear_bit(src->bit, &src->marks->used);
+	WRITE_ONCE(line->irqfds, line->irqfds - 1);
+	dead = kvm_irq_line_put(line);
+	mutex_unlock(&kvm->irqfds.resampler_lock);
+
+	kvm_irq_line_free(dead);
+	if (irqfd->resamplefd)
+		eventfd_ctx_put(irqfd->resamplefd);
+}
