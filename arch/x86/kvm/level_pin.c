@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Level irqfds: the chips' half, IOAPIC and PIC.
+ *
+ * A pin is up while any source holds it: a marked irqfd of any line routed to
+ * it, KVM_IRQ_LINE, the PIT.  This file recomputes a pin from all of them,
+ * under the chip's lock, in whatever context a mark changed.
+ *
+ * Invariant: irr of a pin (on an edge-programmed pin: the memory of its last
+ * level) follows the sources as of the last recomputation, and a recomputation
+ * follows each change.  Nothing passes a level in, so nothing can be stale.
+ *
+ * Contexts.  Both chips' locks are taken with IRQs enabled, and some holders
+ * signal eventfds, whose wake-up comes back here.  A caller in atomic context
+ * therefore only tries the lock: to wait for it in a hard IRQ could wait for
+ * the very CPU, and to wait for it under an eventfd's wqh->lock would close a
+ * circle that a trylock hides from lockdep.  What cannot be done goes to a
+ * worker, which finds the marks and needs no other message.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kvm_host.h>
+#include <linux/kvm_irqfd.h>
+
+#include "ioapic.h"
+#include "irq.h"
+#include "lapic.h"
+
+/*
+ * IOAPIC
+ */
+
+#define for_each_line_at_ioapic(line, ioapic, pin)			\
+	hlist_for_each_entry(line, &(ioapic)->lines[pin],		\
+			     at[KVM_LINE_IOAPIC].link)
+
+bool kvm_ioapic_pin_marked(struct kvm_ioapic *ioapic, int pin)
+{
+	struct kvm_irq_line *line;
+
+	lockdep_assert_held(&ioapic->lock);
+
+	for_each_line_at_ioapic(line, ioapic, pin)
+		if (kvm_irq_line_marked(line))
+			return true;
+	return false;
+}
+
+/* Whether a source holds the pin that no EOI lowers. */
+static bool ioapic_pin_held(struct kvm_ioapic *ioapic, int pin)
+{
+	struct kvm_irq_line *line;
+
+	lockdep_assert_held(&ioapic->lock);
+
+	if (ioapic->irq_states[pin])
+		return true;
+
+	for_each_line_at_ioapic(line, ioapic, pin)
+		if (kvm_irq_line_marked_by(line, false))
+			return true;
+	return false;
+}
+
+static void ioapic_update_pin(struct kvm_ioapic *ioapic, int pin)
+{
+	bool up;
+
+	lockdep_assert_held(&ioapic->lock);
+
+	up = ioapic->irq_states[pin] || kvm_ioapic_pin_marked(ioapic, pin);
+	ioapic_set_irq(ioapic, pin, up, false);
+}
+
+/*
+ * Deliver on behalf of ioapic_service().  The walk over all vCPUs, for a
+ * destination that the APIC map cannot resolve, is not for atomic context: 0
+ * leaves the interrupt pending, and the bit makes the worker ask again.
+ */
+int kvm_ioapic_deliver(struct kvm_ioapic *ioapic, int pin,
+		       struct kvm_lapic_irq *irq)
+{
+	int r = -1;
+
+	lockdep_assert_held(&ioapic->lock);
+
+	if (!ioapic->atomic)
+		return kvm_irq_delivery_to_apic(ioapic->kvm, NULL, irq, NULL);
+
+	if (kvm_irq_delivery_to_apic_fast(ioapic->kvm, NULL, irq, &r, NULL))
+		return r;
+
+	ioapic->undelivered |= BIT(pin);
+	return 0;
+}
+
+/*
+ * Any context.  The pin is read under the lock, so that a route change is
+ * either complete here or follows with a recomputation of its own.
+ */
+static bool ioapic_try_update(struct kvm_irq_line *line)
+{
+	struct kvm_ioapic *ioapic = line->kvm->arch.vioapic;
+	int pin;
+	bool done = true;
+
+	if (!spin_trylock(&ioapic->lock))
+		return false;
+
+	pin = line->at[KVM_LINE_IOAPIC].pin;
+	if (pin >= 0) {
+		/* An edge pin under APICv first looks for EOIs on all vCPUs. */
+		if (ioapic->redirtbl[pin].fields.trig_mode == IOAPIC_EDGE_TRIG &&
+		    kvm_apicv_activated(line->kvm)) {
+			done = false;
+		} else {
+			ioapic->atomic = true;
+			ioapic_update_pin(ioapic, pin);
+			ioapic->atomic = false;
+			done = !(ioapic->undelivered & BIT(pin));
+		}
+	}
+	spin_unlock(&ioapic->lock);
+	return done;
+}
+
+static void ioapic_update(struct kvm_irq_line *line)
+{
+	struct kvm_ioapic *ioapic = line->kvm->arch.vioapic;
+	int pin;
+
+	spin_lock(&ioapic->lock);
+	pin = line->at[KVM_LINE_IOAPIC].pin;
+	if (pin >= 0) {
+		ioapic_update_pin(ioapic, pin);
+		if (ioapic->undelivered & BIT(pin)) {
+			ioapic->undelivered &= ~BIT(pin);
+			if (ioapic->irr & BIT(pin))
+				ioapic_service(ioapic, pin, false);
+		}
+	}
+	spin_unlock(&ioapic->lock);
+}
+
+/*
+ * The EOI's own recomputation.  Where marks were cleared and nothing else
+ * holds the pin, it was low for a moment, whoever has raised it since: only so
+ * does an edge-programmed pin see the next edge.  remote_irr of a level pin is
+ * still set, so this cannot deliver twice.
+ *
+ * An EOI that acknowledged an irqfd is no storm, see kvm_ioapic_pin_stuck().
+ */
+static void ioapic_settle(struct kvm_irq_line *line, bool acked)
+{
+	struct kvm_ioapic *ioapic = line->kvm->arch.vioapic;
+	int pin;
+
+	spin_lock(&ioapic->lock);
+	pin = line->at[KVM_LINE_IOAPIC].pin;
+	if (pin >= 0) {
+		if (acked) {
+			ioapic->irq_eoi[pin] = 0;
+			if (!ioapic_pin_held(ioapic, pin))
+				ioapic->irr &= ~BIT(pin);
+		}
+		ioapic_update_pin(ioapic, pin);
+	}
+	spin_unlock(&ioapic->lock);
+}
+
+/*
+ * What to add to the count of EOIs in a row that left the pin up: nothing if
+ * an irqfd that can be re-sampled holds it, since a device that is busy in
+ * earnest must not be taken for a line that is stuck.
+ */
+u32 kvm_ioapic_pin_stuck(struct kvm_ioapic *ioapic, int pin)
+{
+	struct kvm_irq_line *line;
+
+	lockdep_assert_held(&ioapic->lock);
+
+	for_each_line_at_ioapic(line, ioapic, pin)
+		if (kvm_irq_line_marked_by(line, true))
+			return 0;
+	return 1;
+}
+
+/*
+ * Oneshot guests mask, EOI, handle and unmask.  What is asserted between the
+ * EOI and the unmask may be gone by then: the EOI already made the device, or
+ * its model, look again.  Remember such an EOI until the unmask.
+ */
+void kvm_ioapic_pin_eoi(struct kvm_ioapic *ioapic, int pin)
+{
+	lockdep_assert_held(&ioapic->lock);
+
+	if (ioapic->redirtbl[pin].fields.mask)
+		ioapic->eoi_masked |= BIT(pin);
+}
+
+/* A new period under the mask begins without an EOI. */
+void kvm_ioapic_pin_mask(struct kvm_ioapic *ioapic, int pin, bool mask)
+{
+	lockdep_assert_held(&ioapic->lock);
+
+	if (mask)
+		ioapic->eoi_masked &= ~BIT(pin);
+}
+
+/*
+ * An unmasked level pin is pending.  After an EOI under the mask, ask those
+ * who can be asked first, and inject only what is asserted anew or held by
+ * others; otherwise nobody has heard of the assertion, inject it.
+ *
+ * The signals go out with the lock held and IRQs on.  The device's IRQ on this
+ * CPU finds the lock taken and leaves its mark and a worker; the recomputation
+ * that follows sees the mark.
+ */
+void kvm_ioapic_pin_unmask(struct kvm_ioapic *ioapic, int pin)
+{
+	struct kvm_irq_line *line;
+	bool asked = false;
+	int idx;
+
+	lockdep_assert_held(&ioapic->lock);
+
+	if (ioapic->eoi_masked & BIT(pin)) {
+		ioapic->eoi_masked &= ~BIT(pin);
+		idx = srcu_read_lock(&ioapic->kvm->irq_srcu);
+		for_each_line_at_ioapic(line, ioapic, pin)
+			asked |= kvm_irq_line_resample(line);
+		srcu_read_unlock(&ioapic->kvm->irq_srcu, idx);
+	}
+
+	if (asked)
+		ioapic_update_pin(ioapic, pin);
+	else
+		ioapic_service(ioapic, pin, false);
+}
+
+/*
+ * PIC.  kvm_pic_set_irq() recomputes a pin when it is told that the source ID
+ * of resample irqfds, which nobody holds on a kernel with marks, is low.
+ */
+
+bool kvm_pic_pin_marked(struct kvm_pic *pic, int pin)
+{
+	struct kvm_irq_line *line;
+
+	lockdep_assert_held(&pic->lock);
+
+	hlist_for_each_entry(line, &pic->lines[pin], at[KVM_LINE_PIC].link)
+		if (kvm_irq_line_marked(line))
+			return true;
+	return false;
+}
+
+static bool pic_pin_held(struct kvm_pic *pic, int pin)
+{
+	struct kvm_irq_line *line;
+
+	lockdep_assert_held(&pic->lock);
+
+	if (pic->irq_states[pin])
+		return true;
+
+	hlist_for_each_entry(line, &pic->lines[pin], at[KVM_LINE_PIC].link)
+		if (kvm_irq_line_marked_by(line, false))
+			return true;
+	return false;
+}
+
+/* Forget the level of an edge-programmed pin, as in ioapic_settle(). */
+static void pic_lower_acked(struct kvm_irq_line *line)
+{
+	struct kvm_pic *pic = line->kvm->arch.vpic;
+	int pin;
+
+	spin_lock(&pic->lock);
+	pin = line->at[KVM_LINE_PIC].pin;
+	if (pin >= 0 && !pic_pin_held(pic, pin))
+		pic->pics[pin >> 3].last_irr &= ~BIT(pin & 7);
+	spin_unlock(&pic->lock);
+}
+
+static void pic_update(struct kvm_irq_line *line)
+{
+	struct kvm_pic *pic = line->kvm->arch.vpic;
+	int pin = READ_ONCE(line->at[KVM_LINE_PIC].pin);
+
+	/* A pin that the line has just left is recomputed without it. */
+	if (pin >= 0)
+		kvm_pic_set_irq(pic, pin, KVM_IRQFD_RESAMPLE_IRQ_SOURCE_ID, 0);
+}
+
+/*
+ * The line
+ */
+
+/*
+ * Lockless, for a line that was found marked: a pin goes down only where a
+ * mark was cleared, or in a reset, and a signal after either must find it so.
+ */
+bool kvm_arch_irq_line_is_up(struct kvm_irq_line *line)
+{
+	struct kvm_ioapic *ioapic = line->kvm->arch.vioapic;
+	struct kvm_pic *pic = line->kvm->arch.vpic;
+	int pin;
+
+	pin = READ_ONCE(line->at[KVM_LINE_IOAPIC].pin);
+	if (pin >= 0 && !(READ_ONCE(ioapic->irr) & BIT(pin)))
+		return false;
+
+	pin = READ_ONCE(line->at[KVM_LINE_PIC].pin);
+	if (pin >= 0 &&
+	    !(READ_ONCE(pic->pics[pin >> 3].last_irr) & BIT(pin & 7)))
+		return false;
+	return true;
+}
+
+/* A line with a pin on the PIC too must not half succeed: leave it all. */
+bool kvm_arch_irq_line_try_update(struct kvm_irq_line *line)
+{
+	if (READ_ONCE(line->routed) != BIT(KVM_LINE_IOAPIC))
+		return false;
+
+	return ioapic_try_update(line);
+}
+
+void kvm_arch_irq_line_update(struct kvm_irq_line *line)
+{
+	unsigned long routed = READ_ONCE(line->routed);
+
+	if (routed & BIT(KVM_LINE_PIC))
+		pic_update(line);
+	if (routed & BIT(KVM_LINE_IOAPIC))
+		ioapic_update(line);
+}
+
+void kvm_arch_irq_line_settle(struct kvm_irq_line *line, bool acked)
+{
+	unsigned long routed = READ_ONCE(line->routed);
+
+	if (routed & BIT(KVM_LINE_PIC)) {
+		if (acked)
+			pic_lower_acked(line);
+		pic_update(line);
+	}
+	if (routed & BIT(KVM_LINE_IOAPIC))
+		ioapic_settle(line, acked);
+}
+
+/*
+ * Routes.  The line moves between the pins' lists under the chip's lock, and
+ * both pins are recomputed: the old one without the line, the new one with it.
+ */
+
+static void ioapic_route(struct kvm_irq_line *line, int pin)
+{
+	struct kvm_ioapic *ioapic = line->kvm->arch.vioapic;
+	int old;
+
+	spin_lock(&ioapic->lock);
+	old = line->at[KVM_LINE_IOAPIC].pin;
+	if (old != pin) {
+		if (old >= 0) {
+			hlist_del(&line->at[KVM_LINE_IOAPIC].link);
+			ioapic_update_pin(ioapic, old);
+		}
+		WRITE_ONCE(line->at[KVM_LINE_IOAPIC].pin, pin);
+		if (pin >= 0) {
+			hlist_add_head(&line->at[KVM_LINE_IOAPIC].link,
+				       &ioapic->lines[pin]);
+			ioapic_update_pin(ioapic, pin);
+		}
+	}
+	spin_unlock(&ioapic->lock);
+}
+
+static void pic_route(struct kvm_irq_line *line, int pin)
+{
+	struct kvm_pic *pic = line->kvm->arch.vpic;
+	int old;
+
+	spin_lock(&pic->lock);
+	old = line->at[KVM_LINE_PIC].pin;
+	if (old != pin) {
+		if (old >= 0)
+			hlist_del(&line->at[KVM_LINE_PIC].link);
+		WRITE_ONCE(line->at[KVM_LINE_PIC].pin, pin);
+		if (pin >= 0)
+			hlist_add_head(&line->at[KVM_LINE_PIC].link,
+				       &pic->lines[pin]);
+	}
+	spin_unlock(&pic->lock);
+
+	if (old == pin)
+		return;
+	if (old >= 0)
+		kvm_pic_set_irq(pic, old, KVM_IRQFD_RESAMPLE_IRQ_SOURCE_ID, 0);
+	pic_update(line);
+}
+
+void kvm_arch_irq_line_route(struct kvm_irq_line *line,
+			     struct kvm_kernel_irq_routing_entry *entries,
+			     int n)
+{
+	struct kvm_kernel_irq_routing_entry *e;
+	int pins[KVM_LINE_CHIPS] = { -1, -1 };
+	unsigned long routed = 0;
+
+	lockdep_assert_held(&line->kvm->irq_lock);
+
+	for (e = entries; e < entries + n; e++) {
+		int chip = KVM_LINE_PIC;
+
+		if (e->type != KVM_IRQ_ROUTING_IRQCHIP)
+			continue;
+		if (e->irqchip.irqchip == KVM_IRQCHIP_IOAPIC)
+			chip = KVM_LINE_IOAPIC;
+		pins[chip] = e->irqchip.pin;
+		routed |= BIT(chip);
+	}
+
+	/* Before the marks are read; pairs with the mark in irqfd_raise(). */
+	WRITE_ONCE(line->routed, routed);
+	smp_mb();
+
+	ioapic_route(line, pins[KVM_LINE_IOAPIC]);
+	pic_route(line, pins[KVM_LINE_PIC]);
+}
