@@ -67,6 +67,8 @@ struct kvm_irq_line {
 	struct list_head resamplers;
 	/* Eoifds without a level irqfd.  As kvm_line_marks.irqfd. */
 	struct list_head eoifds;
+	/* An EOI cleared a mark; taken by the chip that recomputes after it. */
+	bool acked;
 	/* Recomputes all pins where the one who changed a mark could not. */
 	struct work_struct update;
 	struct kvm_line_marks marks;
@@ -82,6 +84,9 @@ struct kvm_irqfd_source {
 	struct kvm_kernel_eoifd __rcu *eoifd;
 };
 
+/* For the path of all irqfds: no call for one that is neither. */
+#define kvm_irqfd_has_line(irqfd)	((irqfd)->source.line)
+
 /* Any context, hard IRQ included. */
 bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd);
 
@@ -91,8 +96,12 @@ bool kvm_irqfd_wakeup(struct kvm_kernel_irqfd *irqfd);
 /* The irqfd's inject work. */
 bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd);
 
-/* In the context of the EOI, under irq_srcu, with no chip's lock held. */
-void kvm_irq_line_eoi(struct kvm *kvm, int gsi);
+/*
+ * In the context of the EOI, under irq_srcu, with no chip's lock held.  The
+ * chip's own code recomputes the pin that saw the EOI, all others are
+ * recomputed here.  A negative @irqchip: the EOI is of no pin.
+ */
+void kvm_irq_line_eoi(struct kvm *kvm, int gsi, int irqchip, int pin);
 bool kvm_irq_line_exists(struct kvm *kvm, int gsi);
 
 /* A pin of the line was unmasked; under irq_srcu, chip's lock held. */
@@ -120,13 +129,13 @@ extern struct workqueue_struct *irqfd_cleanup_wq;
 
 /*
  * The chips' half, arch/<arch>/kvm.  try_update: any context, false when only
- * process context can.  update and settle: process or vCPU context without a
+ * process context can.  update and eoi: process or vCPU context without a
  * chip's lock.  route: irq_lock.
  */
 bool kvm_arch_irq_line_is_up(struct kvm_irq_line *line);
 bool kvm_arch_irq_line_try_update(struct kvm_irq_line *line);
 void kvm_arch_irq_line_update(struct kvm_irq_line *line);
-void kvm_arch_irq_line_settle(struct kvm_irq_line *line, bool acked);
+void kvm_arch_irq_line_eoi(struct kvm_irq_line *line, int irqchip, int pin);
 void kvm_arch_irq_line_route(struct kvm_irq_line *line,
 			     struct kvm_kernel_irq_routing_entry *entries,
 			     int n);
@@ -159,6 +168,7 @@ static inline bool kvm_irq_line_marked_by(struct kvm_irq_line *line,
 #else
 
 struct kvm_irqfd_source { };
+#define kvm_irqfd_has_line(irqfd)	false
 
 static inline bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd)
 {
@@ -175,7 +185,8 @@ static inline bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd)
 	return false;
 }
 
-static inline void kvm_irq_line_eoi(struct kvm *kvm, int gsi) { }
+static inline void kvm_irq_line_eoi(struct kvm *kvm, int gsi, int irqchip,
+				    int pin) { }
 
 static inline bool kvm_irq_line_exists(struct kvm *kvm, int gsi)
 {

@@ -85,10 +85,9 @@ bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd)
 
 bool kvm_irqfd_wakeup(struct kvm_kernel_irqfd *irqfd)
 {
-	struct kvm_irq_line *line = irqfd->source.line;
 	u64 cnt;
 
-	if (!line || !READ_ONCE(line->routed))
+	if (!READ_ONCE(irqfd->source.line->routed))
 		return false;
 
 	eventfd_ctx_do_read(irqfd->eventfd, &cnt);
@@ -161,13 +160,13 @@ static bool irq_line_ack(struct kvm_irq_line *line)
 {
 	struct kvm_line_marks *m;
 	unsigned long bits;
-	unsigned int bit;
 	bool acked = false;
 
+	/* Not for_each_set_bit(): this is the path of each EOI. */
 	for (m = &line->marks; m; m = READ_ONCE(m->next)) {
 		bits = READ_ONCE(m->marked) & READ_ONCE(m->sampled);
-		for_each_set_bit(bit, &bits, BITS_PER_LONG)
-			acked |= irqfd_ack(line, m, bit);
+		for (; bits; bits &= bits - 1)
+			acked |= irqfd_ack(line, m, __ffs(bits));
 	}
 
 	resamplers_notify(line);
@@ -180,7 +179,7 @@ static bool irq_line_ack(struct kvm_irq_line *line)
  *
  * A line with eoifds alone has no mark and lowers nothing.
  */
-void kvm_irq_line_eoi(struct kvm *kvm, int gsi)
+void kvm_irq_line_eoi(struct kvm *kvm, int gsi, int irqchip, int pin)
 {
 	struct kvm_irq_line *line = xa_load(&kvm->irqfds.lines, gsi);
 	bool acked;
@@ -189,14 +188,17 @@ void kvm_irq_line_eoi(struct kvm *kvm, int gsi)
 		return;
 
 	acked = irq_line_ack(line);
-	if (acked)
+	if (acked) {
+		WRITE_ONCE(line->acked, true);
 		atomic64_inc(&kvm->stat.generic.irqfd_level_acked);
+	}
 	trace_kvm_level_eoi(gsi, acked);
 
-	kvm_eoifd_signal_all(line);
+	if (!list_empty(&line->eoifds))
+		kvm_eoifd_signal_all(line);
 
 	if (READ_ONCE(line->irqfds))
-		kvm_arch_irq_line_settle(line, acked);
+		kvm_arch_irq_line_eoi(line, irqchip, pin);
 }
 
 /*

@@ -46,22 +46,6 @@ bool kvm_ioapic_pin_marked(struct kvm_ioapic *ioapic, int pin)
 	return false;
 }
 
-/* Whether a source holds the pin that no EOI lowers. */
-static bool ioapic_pin_held(struct kvm_ioapic *ioapic, int pin)
-{
-	struct kvm_irq_line *line;
-
-	lockdep_assert_held(&ioapic->lock);
-
-	if (ioapic->irq_states[pin])
-		return true;
-
-	for_each_line_at_ioapic(line, ioapic, pin)
-		if (kvm_irq_line_marked_by(line, false))
-			return true;
-	return false;
-}
-
 static void ioapic_update_pin(struct kvm_ioapic *ioapic, int pin)
 {
 	bool up;
@@ -143,32 +127,6 @@ static void ioapic_update(struct kvm_irq_line *line)
 }
 
 /*
- * The EOI's own recomputation.  Where marks were cleared and nothing else
- * holds the pin, it was low for a moment, whoever has raised it since: only so
- * does an edge-programmed pin see the next edge.  remote_irr of a level pin is
- * still set, so this cannot deliver twice.
- *
- * An EOI that acknowledged an irqfd is no storm, see kvm_ioapic_pin_stuck().
- */
-static void ioapic_settle(struct kvm_irq_line *line, bool acked)
-{
-	struct kvm_ioapic *ioapic = line->kvm->arch.vioapic;
-	int pin;
-
-	spin_lock(&ioapic->lock);
-	pin = line->at[KVM_LINE_IOAPIC].pin;
-	if (pin >= 0) {
-		if (acked) {
-			ioapic->irq_eoi[pin] = 0;
-			if (!ioapic_pin_held(ioapic, pin))
-				ioapic->irr &= ~BIT(pin);
-		}
-		ioapic_update_pin(ioapic, pin);
-	}
-	spin_unlock(&ioapic->lock);
-}
-
-/*
  * What to add to the count of EOIs in a row that left the pin up: nothing if
  * an irqfd that can be re-sampled holds it, since a device that is busy in
  * earnest must not be taken for a line that is stuck.
@@ -185,7 +143,69 @@ u32 kvm_ioapic_pin_stuck(struct kvm_ioapic *ioapic, int pin)
 	return 1;
 }
 
+/* What the lines on a pin say at an EOI. */
+struct pin_sources {
+	bool irqfds;	/* there is somebody to follow */
+	bool acked;	/* this EOI cleared a mark */
+	bool marked;	/* somebody holds the pin */
+	bool held;	/* of those, somebody whom no EOI lowers */
+};
+
+static void line_sources(struct kvm_irq_line *line, struct pin_sources *s)
+{
+	struct kvm_line_marks *m;
+	unsigned long marked;
+
+	for (m = &line->marks; m; m = READ_ONCE(m->next)) {
+		marked = READ_ONCE(m->marked);
+		s->marked |= !!marked;
+		s->held |= !!(marked & ~READ_ONCE(m->sampled));
+	}
+
+	s->irqfds |= !!READ_ONCE(line->irqfds);
+	if (READ_ONCE(line->acked)) {
+		WRITE_ONCE(line->acked, false);
+		s->acked = true;
+	}
+}
+
 /*
+ * The recomputation that an EOI owes.  Where marks were cleared and nothing
+ * else holds the pin, it was low for a moment, whoever has raised it since:
+ * only so does an edge-programmed pin see the next edge.  remote_irr of a level
+ * pin is still set, its caller delivers.
+ *
+ * An EOI that acknowledged an irqfd is no storm, see kvm_ioapic_pin_stuck().
+ */
+static void ioapic_pin_settle(struct kvm_ioapic *ioapic, int pin)
+{
+	struct pin_sources s = { .held = ioapic->irq_states[pin] };
+	struct kvm_irq_line *line;
+
+	lockdep_assert_held(&ioapic->lock);
+
+	for_each_line_at_ioapic(line, ioapic, pin)
+		line_sources(line, &s);
+	if (!s.irqfds)
+		return;
+
+	if (s.acked) {
+		ioapic->irq_eoi[pin] = 0;
+		if (!s.held)
+			ioapic->irr &= ~BIT(pin);
+	}
+
+	if (!s.marked && !s.held)
+		ioapic->irr &= ~BIT(pin);
+	else if (ioapic->redirtbl[pin].fields.trig_mode == IOAPIC_LEVEL_TRIG)
+		ioapic->irr |= BIT(pin);
+	else
+		ioapic_set_irq(ioapic, pin, 1, false);
+}
+
+/*
+ * ioapic->lock was dropped for the notification and is held again.
+ *
  * Oneshot guests mask, EOI, handle and unmask.  What is asserted between the
  * EOI and the unmask may be gone by then: the EOI already made the device, or
  * its model, look again.  Remember such an EOI until the unmask.
@@ -196,6 +216,9 @@ void kvm_ioapic_pin_eoi(struct kvm_ioapic *ioapic, int pin)
 
 	if (ioapic->redirtbl[pin].fields.mask)
 		ioapic->eoi_masked |= BIT(pin);
+
+	if (!hlist_empty(&ioapic->lines[pin]))
+		ioapic_pin_settle(ioapic, pin);
 }
 
 /* A new period under the mask begins without an EOI. */
@@ -255,31 +278,27 @@ bool kvm_pic_pin_marked(struct kvm_pic *pic, int pin)
 	return false;
 }
 
-static bool pic_pin_held(struct kvm_pic *pic, int pin)
-{
-	struct kvm_irq_line *line;
-
-	lockdep_assert_held(&pic->lock);
-
-	if (pic->irq_states[pin])
-		return true;
-
-	hlist_for_each_entry(line, &pic->lines[pin], at[KVM_LINE_PIC].link)
-		if (kvm_irq_line_marked_by(line, false))
-			return true;
-	return false;
-}
-
-/* Forget the level of an edge-programmed pin, as in ioapic_settle(). */
+/*
+ * Forget the level of an edge-programmed pin after an EOI that cleared marks,
+ * as in ioapic_pin_settle().
+ */
 static void pic_lower_acked(struct kvm_irq_line *line)
 {
 	struct kvm_pic *pic = line->kvm->arch.vpic;
+	struct pin_sources s = { };
+	struct kvm_irq_line *other;
 	int pin;
 
 	spin_lock(&pic->lock);
 	pin = line->at[KVM_LINE_PIC].pin;
-	if (pin >= 0 && !pic_pin_held(pic, pin))
-		pic->pics[pin >> 3].last_irr &= ~BIT(pin & 7);
+	if (pin >= 0) {
+		s.held = pic->irq_states[pin];
+		hlist_for_each_entry(other, &pic->lines[pin],
+				     at[KVM_LINE_PIC].link)
+			line_sources(other, &s);
+		if (s.acked && !s.held)
+			pic->pics[pin >> 3].last_irr &= ~BIT(pin & 7);
+	}
 	spin_unlock(&pic->lock);
 }
 
@@ -337,17 +356,31 @@ void kvm_arch_irq_line_update(struct kvm_irq_line *line)
 		ioapic_update(line);
 }
 
-void kvm_arch_irq_line_settle(struct kvm_irq_line *line, bool acked)
+/*
+ * The IOAPIC pin that saw the EOI is left to kvm_ioapic_pin_eoi(), which comes
+ * next and has the lock anyway.  Should the line leave that pin before, the
+ * route change recomputes the new one, with the marks cleared already.
+ */
+void kvm_arch_irq_line_eoi(struct kvm_irq_line *line, int irqchip, int pin)
 {
+	struct kvm_ioapic *ioapic = line->kvm->arch.vioapic;
 	unsigned long routed = READ_ONCE(line->routed);
+	int here;
 
 	if (routed & BIT(KVM_LINE_PIC)) {
-		if (acked)
-			pic_lower_acked(line);
+		pic_lower_acked(line);
 		pic_update(line);
 	}
-	if (routed & BIT(KVM_LINE_IOAPIC))
-		ioapic_settle(line, acked);
+
+	here = READ_ONCE(line->at[KVM_LINE_IOAPIC].pin);
+	if (here < 0 || (irqchip == KVM_IRQCHIP_IOAPIC && pin == here))
+		return;
+
+	spin_lock(&ioapic->lock);
+	here = line->at[KVM_LINE_IOAPIC].pin;
+	if (here >= 0)
+		ioapic_pin_settle(ioapic, here);
+	spin_unlock(&ioapic->lock);
 }
 
 /*
