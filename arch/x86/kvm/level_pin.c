@@ -127,6 +127,29 @@ static void ioapic_update(struct kvm_irq_line *line)
 }
 
 /*
+ * An EOI comes with a vector and wants its pins.  To compare all 24 costs more
+ * than the rest of the search, so keep them by vector.  A pin may change its
+ * vector while the lock is dropped for a notification: the one who walks the
+ * pins compares again.
+ */
+void kvm_ioapic_index_pins(struct kvm_ioapic *ioapic)
+{
+	int pin;
+
+	memset(ioapic->pins_of, 0, sizeof(ioapic->pins_of));
+	for (pin = 0; pin < IOAPIC_NUM_PINS; pin++)
+		ioapic->pins_of[ioapic->redirtbl[pin].fields.vector] |= BIT(pin);
+}
+
+void kvm_ioapic_pin_vector(struct kvm_ioapic *ioapic, int pin, u8 old_vector)
+{
+	lockdep_assert_held(&ioapic->lock);
+
+	ioapic->pins_of[old_vector] &= ~BIT(pin);
+	ioapic->pins_of[ioapic->redirtbl[pin].fields.vector] |= BIT(pin);
+}
+
+/*
  * What to add to the count of EOIs in a row that left the pin up: nothing if
  * an irqfd that can be re-sampled holds it, since a device that is busy in
  * earnest must not be taken for a line that is stuck.
