@@ -168,7 +168,11 @@ static inline bool kvm_irq_line_marked_by(struct kvm_irq_line *line,
 #else
 
 struct kvm_irqfd_source { };
-#define kvm_irqfd_has_line(irqfd)	false
+
+static inline bool kvm_irqfd_has_line(struct kvm_kernel_irqfd *irqfd)
+{
+	return false;
+}
 
 static inline bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd)
 {

@@ -38,7 +38,7 @@ EXPORT_TRACEPOINT_SYMBOL_GPL(kvm_level_notify);
  * The check of the pin is for an irqchip that was reset under the mark.
  *
  * test_and_set_bit() orders the mark before the reads of the routes and of the
- * pins.  Pairs with smp_mb() in kvm_irq_line_reroute(): either the new route
+ * pins.  Pairs with smp_mb() in kvm_arch_irq_line_route(): either the new route
  * is seen here, or the mark is seen there.
  */
 static void irqfd_raise(struct kvm_kernel_irqfd *irqfd)
@@ -483,7 +483,6 @@ void kvm_irq_line_detach(struct kvm_kernel_irqfd *irqfd)
 	mutex_lock(&kvm->irqfds.resampler_lock);
 	clear_bit(src->bit, &src->marks->sampled);
 	clear_bit(src->bit, &src->marks->marked);
-	smp_mb__after_atomic();
 	kvm_arch_irq_line_update(line);
 
 	__clear_bit(src->bit, &src->marks->used);

@@ -478,8 +478,8 @@ void kvm_arch_irq_line_route(struct kvm_irq_line *line,
 		routed |= BIT(chip);
 	}
 
-	/* Before the marks are read; pairs with the mark in irqfd_raise(). */
 	WRITE_ONCE(line->routed, routed);
+	/* Before the marks are read; pairs with the mark in irqfd_raise(). */
 	smp_mb();
 
 	ioapic_route(line, pins[KVM_LINE_IOAPIC]);
