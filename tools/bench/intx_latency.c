@@ -234,12 +234,23 @@ int main(int argc, char **argv)
 				if (!strcmp(optarg, kind_names[kind]))
 					break;
 			break;
-		case 'N': name = optarg; break;
-		case 'g': gsi = atoi_non_negative("--gsi", optarg); break;
-		case 'n': rounds = atoi_positive("--rounds", optarg); break;
-		case 's': sharers = atoi_non_negative("--sharers", optarg); break;
-		case 'o': others = atoi_non_negative("--others", optarg); break;
-		default: usage(argv[0]);
+		case 'N':
+			name = optarg;
+			break;
+		case 'g':
+			gsi = atoi_non_negative("--gsi", optarg);
+			break;
+		case 'n':
+			rounds = atoi_positive("--rounds", optarg);
+			break;
+		case 's':
+			sharers = atoi_non_negative("--sharers", optarg);
+			break;
+		case 'o':
+			others = atoi_non_negative("--others", optarg);
+			break;
+		default:
+			usage(argv[0]);
 		}
 	}
 	if (kind < 0 || gsi > 23 || rounds > MAX_ROUNDS)
