@@ -13,6 +13,7 @@ help:
 	@echo "make list           the tests"
 	@echo "make kernel         the stock and the patched kernel"
 	@echo "make bench          the measurements"
+	@echo "make results        the measurements, into Documentation/results"
 	@echo "make shell          a root shell in the VM, patched kernel"
 	@echo "make style          shellcheck, checkpatch, W=1, sparse"
 	@echo "make patches-check  does the series fit two 6.12.y?"
@@ -31,6 +32,9 @@ selftests: kernel
 
 run bench: selftests
 	@tools/bench/run
+
+results: selftests
+	@SAVE=$(top)/Documentation/results/bench-6.12.txt tools/bench/run
 
 check: deps
 	@tools/check $(T)
@@ -57,4 +61,4 @@ paths:
 clean:
 	rm -rf $(build)
 
-.PHONY: help deps kernel selftests run bench check list shell style patches-check paths clean
+.PHONY: help deps kernel selftests run bench results check list shell style patches-check paths clean
