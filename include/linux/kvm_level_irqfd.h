@@ -104,6 +104,9 @@ bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd);
 void kvm_irq_line_eoi(struct kvm *kvm, int gsi, int irqchip, int pin);
 bool kvm_irq_line_exists(struct kvm *kvm, int gsi);
 
+/* Tell who waits for the EOI: irq_srcu, any lock of a chip. */
+void kvm_irq_line_notify(struct kvm *kvm, u32 gsi, struct eventfd_ctx *eventfd);
+
 /* A pin of the line was unmasked; under irq_srcu, chip's lock held. */
 bool kvm_irq_line_resample(struct kvm_irq_line *line);
 

@@ -23,8 +23,6 @@
 #include <linux/srcu.h>
 #include <linux/uaccess.h>
 
-#include "level_irqfd_trace.h"
-
 struct kvm_kernel_eoifd {
 	struct kvm *kvm;
 	struct eventfd_ctx *eventfd;
@@ -45,8 +43,7 @@ struct kvm_kernel_eoifd {
 
 void kvm_eoifd_signal(struct kvm_kernel_eoifd *eoifd)
 {
-	trace_kvm_level_notify(eoifd->gsi, eoifd->eventfd);
-	eventfd_signal(eoifd->eventfd);
+	kvm_irq_line_notify(eoifd->kvm, eoifd->gsi, eoifd->eventfd);
 }
 
 void kvm_eoifd_signal_all(struct kvm_irq_line *line)

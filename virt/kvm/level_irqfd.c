@@ -24,8 +24,6 @@
 #define CREATE_TRACE_POINTS
 #include "level_irqfd_trace.h"
 
-EXPORT_TRACEPOINT_SYMBOL_GPL(kvm_level_notify);
-
 /*
  * ASSERT
  */
@@ -110,16 +108,21 @@ bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd)
  * EOI
  */
 
+void kvm_irq_line_notify(struct kvm *kvm, u32 gsi, struct eventfd_ctx *eventfd)
+{
+	atomic64_inc(&kvm->stat.generic.irqfd_level_notified);
+	trace_kvm_level_notify(gsi, eventfd);
+	eventfd_signal(eventfd);
+}
+
 static void resamplers_notify(struct kvm_irq_line *line)
 {
 	struct kvm_kernel_irqfd *irqfd;
 
 	list_for_each_entry_srcu(irqfd, &line->resamplers,
 				 source.resampler_link,
-				 srcu_read_lock_held(&line->kvm->irq_srcu)) {
-		trace_kvm_level_notify(line->gsi, irqfd->resamplefd);
-		eventfd_signal(irqfd->resamplefd);
-	}
+				 srcu_read_lock_held(&line->kvm->irq_srcu))
+		kvm_irq_line_notify(line->kvm, line->gsi, irqfd->resamplefd);
 }
 
 /*
