@@ -325,6 +325,50 @@ static void pic_lower_acked(struct kvm_irq_line *line)
 	spin_unlock(&pic->lock);
 }
 
+/* As kvm_ioapic_pin_eoi(): pic->lock was dropped and is held again. */
+void kvm_pic_pin_eoi(struct kvm_pic *pic, int pin)
+{
+	lockdep_assert_held(&pic->lock);
+
+	if (pic->pics[pin >> 3].imr & BIT(pin & 7))
+		pic->eoi_masked |= BIT(pin);
+}
+
+/* Ask those who can be asked, then let a level pin follow its sources. */
+static void pic_resample(struct kvm_pic *pic, int pin)
+{
+	struct kvm_kpic_state *s = &pic->pics[pin >> 3];
+	struct kvm_irq_line *line;
+	bool asked = false;
+	int idx;
+
+	idx = srcu_read_lock(&pic->kvm->irq_srcu);
+	hlist_for_each_entry(line, &pic->lines[pin], at[KVM_LINE_PIC].link)
+		asked |= kvm_irq_line_resample(line);
+	srcu_read_unlock(&pic->kvm->irq_srcu, idx);
+
+	if (asked && !pic->irq_states[pin] && !kvm_pic_pin_marked(pic, pin)) {
+		s->irr &= ~BIT(pin & 7);
+		s->last_irr &= ~BIT(pin & 7);
+	}
+}
+
+/*
+ * As kvm_ioapic_pin_mask() and kvm_ioapic_pin_unmask(); the caller then looks
+ * for an interrupt to deliver.  An edge-programmed pin keeps what it latched.
+ */
+void kvm_pic_pin_mask(struct kvm_pic *pic, int pin, bool mask)
+{
+	struct kvm_kpic_state *s = &pic->pics[pin >> 3];
+	bool asked = pic->eoi_masked & BIT(pin);
+
+	lockdep_assert_held(&pic->lock);
+
+	pic->eoi_masked &= ~BIT(pin);
+	if (!mask && asked && (s->elcr & s->irr & BIT(pin & 7)))
+		pic_resample(pic, pin);
+}
+
 static void pic_update(struct kvm_irq_line *line)
 {
 	struct kvm_pic *pic = line->kvm->arch.vpic;
