@@ -23,7 +23,8 @@
 #include "kvm_util.h"
 #include "test_util.h"
 
-#define EDU_ID		"0x1234 0x11e8"
+#define EDU_VENDOR	0x1234
+#define EDU_DEVICE	0x11e8
 #define EDU_STATUS	0x24
 #define EDU_RAISE	0x60
 #define EDU_ACK		0x64
@@ -40,23 +41,26 @@ struct edu {
 	int trigger, unmask;
 };
 
-static inline bool edu_id_matches(const char *bdf)
+static inline unsigned int edu_read_id(const char *bdf, const char *name)
 {
-	char path[PATH_MAX], vendor[16] = "", device[16] = "", both[40];
+	unsigned int id = 0;
+	char path[PATH_MAX];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/vendor", bdf);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", bdf, name);
 	f = fopen(path, "r");
-	if (!f || fscanf(f, "%15s", vendor) != 1)
-		return false;
+	if (!f)
+		return 0;
+	if (fscanf(f, "%x", &id) != 1)
+		id = 0;
 	fclose(f);
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/device", bdf);
-	f = fopen(path, "r");
-	if (!f || fscanf(f, "%15s", device) != 1)
-		return false;
-	fclose(f);
-	snprintf(both, sizeof(both), "%s %s", vendor, device);
-	return !strcmp(both, EDU_ID);
+	return id;
+}
+
+static inline bool edu_id_matches(const char *bdf)
+{
+	return edu_read_id(bdf, "vendor") == EDU_VENDOR &&
+	       edu_read_id(bdf, "device") == EDU_DEVICE;
 }
 
 static inline bool edu_find(char *bdf, size_t len)
@@ -150,6 +154,8 @@ static inline void edu_open(struct edu *edu)
 	edu->bar = mmap(NULL, bar.size, PROT_READ | PROT_WRITE, MAP_SHARED,
 			edu->device, bar.offset);
 	TEST_ASSERT(edu->bar != MAP_FAILED, "cannot map BAR 0");
+	/* Nothing resets the device: the last user may have left its line up. */
+	*(volatile u32 *)(edu->bar + EDU_ACK) = ~0;
 	edu->trigger = eventfd(0, EFD_NONBLOCK);
 	edu->unmask = eventfd(0, EFD_NONBLOCK);
 }

@@ -16,6 +16,7 @@
  */
 #include <getopt.h>
 #include <linux/kvm.h>
+#include <sys/resource.h>
 
 #include "apic.h"
 #include "kvm_util.h"
@@ -32,6 +33,8 @@
 #define MAX_ROUNDS	10000
 #define IOAPIC		0xfec00000UL
 #define MSI_GSI		24
+#define LIMIT		1000000000UL	/* loops until an interrupt is lost */
+#define SETTLE		300000UL	/* loops in which no other may come */
 
 enum kind { MSI, RESAMPLE, LEVEL };
 static const char * const kind_names[] = { "msi", "resample", "level" };
@@ -81,7 +84,18 @@ static void ioapic_write(u32 reg, u32 value)
 /* A spin without PAUSE, which the host may intercept, and without HLT. */
 static void wait_for(u32 count)
 {
-	while (g_count != count)
+	u64 i;
+
+	for (i = 0; g_count < count && i < LIMIT; i++)
+		barrier();
+	GUEST_ASSERT_EQ(g_count, count);
+}
+
+static void settle(void)
+{
+	u64 i;
+
+	for (i = 0; i < SETTLE; i++)
 		barrier();
 }
 
@@ -116,6 +130,7 @@ static void guest_code(void)
 		wait_for(count + 2);
 		g_samples[M_AGAIN][i] = g_now - g_before_eoi;
 	}
+	settle();
 	GUEST_ASSERT_EQ(edu_read(EDU_STATUS), 0);
 	GUEST_ASSERT_EQ(g_count, 3 * n);
 	GUEST_DONE();
@@ -133,6 +148,9 @@ static void report(FILE *json, const char *name, enum metric m, u32 n)
 	u32 *s = g_samples[m] + WARMUP;
 
 	qsort(s, n, sizeof(*s), compare);
+	printf("%s: %s, tsc, n %u, min %u, median %u, p90 %u, p99 %u, max %u\n",
+	       name, metric_names[m], n, s[0], s[n / 2], s[(u64)n * 90 / 100],
+	       s[(u64)n * 99 / 100], s[n - 1]);
 	fprintf(json, "{\"path\": \"%s\", \"metric\": \"%s\", \"unit\": \"tsc\", "
 		"\"n\": %u, \"min\": %u, \"median\": %u, \"p90\": %u, "
 		"\"p99\": %u, \"max\": %u}\n", name, metric_names[m], n, s[0],
@@ -198,18 +216,53 @@ static void report_stats(FILE *json, struct kvm_vm *vm, const char *name)
 
 	__vm_get_stat(vm, "irqfd_level_inplace", &in, 1);
 	__vm_get_stat(vm, "irqfd_level_deferred", &deferred, 1);
-	if (in != ~0ULL)
+	if (in != ~0ULL) {
+		printf("%s: signals, %lu in place, %lu deferred\n", name, in,
+		       deferred);
 		fprintf(json, "{\"path\": \"%s\", \"inplace\": %lu, "
 			"\"deferred\": %lu}\n", name, in, deferred);
+	}
+}
+
+/* Each idle irqfd takes two files. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int new_eventfd(void)
+{
+	int fd = eventfd(0, EFD_NONBLOCK);
+
+	TEST_ASSERT(fd >= 0, "eventfd: %s", strerror(errno));
+	return fd;
+}
+
+static void require_caps(enum kind kind)
+{
+	__TEST_REQUIRE(kvm_has_cap(KVM_CAP_IRQFD), "no KVM_CAP_IRQFD");
+	__TEST_REQUIRE(kind != RESAMPLE || kvm_has_cap(KVM_CAP_IRQFD_RESAMPLE),
+		       "no KVM_CAP_IRQFD_RESAMPLE");
+	__TEST_REQUIRE(kind != LEVEL || kvm_has_cap(KVM_CAP_IRQFD_LEVEL),
+		       "no KVM_CAP_IRQFD_LEVEL");
+	__TEST_REQUIRE(kind != LEVEL || kvm_has_cap(KVM_CAP_EOIFD_LEVEL_IRQFD),
+		       "no KVM_CAP_EOIFD_LEVEL_IRQFD");
 }
 
 static void usage(const char *prog)
 {
 	printf("Usage: %s --mode msi|resample|level [--name NAME] [--gsi N]\n"
-	       "  [--rounds N] [--sharers N] [--others N]\n"
+	       "  [-n N] [--sharers N] [--others N] [--json FILE]\n"
+	       "  -n         interrupts, also --rounds (1000)\n"
+	       "  --gsi      GSI of the line (20: IOAPIC alone; 10: PIC and IOAPIC)\n"
 	       "  --sharers  idle irqfds of the same kind on the GSI\n"
 	       "  --others   idle irqfds of the same kind on GSI 21\n"
-	       "One JSON object a line on stdout.\n", prog);
+	       "  --json     one JSON object a line into FILE (stdout)\n"
+	       "All figures are TSC ticks: instructions, under icount.\n", prog);
 	exit(KSFT_FAIL);
 }
 
@@ -218,16 +271,18 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "mode", 1, NULL, 'm' }, { "name", 1, NULL, 'N' },
 		{ "gsi", 1, NULL, 'g' }, { "rounds", 1, NULL, 'n' },
-		{ "sharers", 1, NULL, 's' }, { "others", 1, NULL, 'o' }, { }
+		{ "sharers", 1, NULL, 's' }, { "others", 1, NULL, 'o' },
+		{ "json", 1, NULL, 'j' }, { }
 	};
 	u32 gsi = 20, rounds = 1000, sharers = 0, others = 0, i;
 	const char *name = NULL;
+	FILE *json = stdout;
 	struct kvm_vcpu *vcpu;
 	int kind = -1, c;
 	struct kvm_vm *vm;
 	struct edu edu;
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "n:", options, NULL)) != -1) {
 		switch (c) {
 		case 'm':
 			for (kind = LEVEL; kind >= 0; kind--)
@@ -241,7 +296,11 @@ int main(int argc, char **argv)
 			gsi = atoi_non_negative("--gsi", optarg);
 			break;
 		case 'n':
-			rounds = atoi_positive("--rounds", optarg);
+			rounds = atoi_positive("-n", optarg);
+			break;
+		case 'j':
+			json = fopen(optarg, "w");
+			TEST_ASSERT(json, "cannot write %s", optarg);
 			break;
 		case 's':
 			sharers = atoi_non_negative("--sharers", optarg);
@@ -258,8 +317,8 @@ int main(int argc, char **argv)
 	if (!name)
 		name = kind_names[kind];
 
-	__TEST_REQUIRE(kind != LEVEL || kvm_has_cap(KVM_CAP_EOIFD_LEVEL_IRQFD),
-		       "no KVM_CAP_EOIFD_LEVEL_IRQFD");
+	require_caps(kind);
+	raise_file_limit();
 	edu_open(&edu);
 	vm = vm_create_with_one_vcpu(&vcpu, guest_code);
 	edu_map_guest(&edu, vm);
@@ -274,9 +333,9 @@ int main(int argc, char **argv)
 	sync_global_to_guest(vm, g_msi);
 
 	for (i = 0; i < sharers; i++)
-		assign(vm, kind, gsi, eventfd(0, 0), eventfd(0, 0));
+		assign(vm, kind, gsi, new_eventfd(), new_eventfd());
 	for (i = 0; i < others; i++)
-		assign(vm, kind, 21, eventfd(0, 0), eventfd(0, 0));
+		assign(vm, kind, 21, new_eventfd(), new_eventfd());
 	if (kind == MSI) {
 		route_msi(vm);
 		edu_enable_msi(&edu);
@@ -289,8 +348,9 @@ int main(int argc, char **argv)
 	run(vcpu);
 	sync_global_from_guest(vm, g_samples);
 	for (i = 0; i < METRICS; i++)
-		report(stdout, name, i, rounds);
-	report_stats(stdout, vm, name);
+		report(json, name, i, rounds);
+	report_stats(json, vm, name);
+	TEST_ASSERT(!ferror(json) && !fflush(json), "cannot write the figures");
 	kvm_vm_free(vm);
 	edu_close(&edu);
 	return 0;
