@@ -54,6 +54,8 @@ static void vi_rte(u32 flags)
 
 static void vi_isr(struct ex_regs *regs)
 {
+	if (edu_reinjected(regs))
+		return;
 	vi_guest.isr++;
 	if (vi_guest.mask)
 		vi_rte(LI_RTE_MASKED);
