@@ -93,14 +93,44 @@ bool kvm_irqfd_wakeup(struct kvm_kernel_irqfd *irqfd)
 	return true;
 }
 
+/*
+ * Send the message of a GSI that had no pin.  The pulse of an edge irqfd looks
+ * the route up twice, and leaves a pin up if the route changes in between; here
+ * no chip is touched.  Returns whether the GSI has got a pin by now.
+ */
+static bool irq_line_send(struct kvm_irq_line *line)
+{
+	struct kvm_kernel_irq_routing_entry entries[KVM_NR_IRQCHIPS];
+	struct kvm *kvm = line->kvm;
+	bool pin = false;
+	int idx, n;
+
+	idx = srcu_read_lock(&kvm->irq_srcu);
+	n = kvm_irq_map_gsi(kvm, entries, line->gsi);
+	srcu_read_unlock(&kvm->irq_srcu, idx);
+
+	while (n--) {
+		if (entries[n].type == KVM_IRQ_ROUTING_IRQCHIP)
+			pin = true;
+		else
+			entries[n].set(&entries[n], kvm,
+				       KVM_IRQFD_RESAMPLE_IRQ_SOURCE_ID, 1,
+				       false);
+	}
+	return pin;
+}
+
 bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd)
 {
 	struct kvm_irq_line *line = irqfd->source.line;
 
-	if (!line || !READ_ONCE(line->routed))
+	if (!line)
 		return false;
 
-	kvm_arch_irq_line_update(line);
+	if (READ_ONCE(line->routed))
+		kvm_arch_irq_line_update(line);
+	else if (irq_line_send(line))
+		irqfd_raise(irqfd);
 	return true;
 }
 
