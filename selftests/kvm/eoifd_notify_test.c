@@ -14,6 +14,8 @@
  * at_once		case 4: signalled, and remote_irr 0, right after the EOI
  * chain		an eoifd that triggers another irqfd; a ring of two
  * same_gsi_ring	the same on one GSI
+ * edge_ring	the same, the pin edge-programmed: no edge is lost in the EOI
+ * edge_ring_pic	the same, by the slave PIC
  * dual_route		a GSI with two routes: one signal, from either chip
  */
 #include "level_irqfd.h"
@@ -288,23 +290,41 @@ static void chain(void)
 	li_pin_is(li.vm, 21, false, false);
 }
 
-static void same_gsi_ring(void)
+/* In each EOI one of the two asserts what the other has just let go. */
+static void ring(u32 gsi, bool pic, bool edge)
 {
 	int a = li_eventfd(), b = li_eventfd(), i;
 	struct li li;
 
-	li_create(&li, 20, false);
-	kvm_irqfd_level(li.vm, a, 20);
-	kvm_irqfd_level(li.vm, b, 20);
+	li_create(&li, gsi, pic);
+	if (edge)
+		li_do(&li, LI_EDGE, gsi);
+	kvm_irqfd_level(li.vm, a, gsi);
+	kvm_irqfd_level(li.vm, b, gsi);
 	kvm_eoifd_bind(li.vm, b, a);
 	kvm_eoifd_bind(li.vm, a, b);
 	li_signal(a);
 	for (i = 1; i <= 50; i++)
 		li_enter_isr(&li, i);
-	kvm_irqfd_deassign(li.vm, a, 20);
-	kvm_irqfd_deassign(li.vm, b, 20);
+	kvm_irqfd_deassign(li.vm, a, gsi);
+	kvm_irqfd_deassign(li.vm, b, gsi);
 	li_leave_isr(&li);
 	li_line_is(&li, false);
+}
+
+static void same_gsi_ring(void)
+{
+	ring(20, false, false);
+}
+
+static void edge_ring(void)
+{
+	ring(20, false, true);
+}
+
+static void edge_ring_pic(void)
+{
+	ring(10, true, true);
 }
 
 /* GSI 10 is taken by the PIC here, the IOAPIC's pin is masked, and back. */
@@ -353,6 +373,8 @@ int main(int argc, char **argv)
 		{ "at_once", at_once },
 		{ "chain", chain },
 		{ "same_gsi_ring", same_gsi_ring },
+		{ "edge_ring", edge_ring },
+		{ "edge_ring_pic", edge_ring_pic },
 		{ "dual_route", dual_route },
 	};
 

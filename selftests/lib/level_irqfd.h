@@ -123,6 +123,18 @@ static void li_guest_mask(u32 pin, bool mask)
 			(mask ? LI_RTE_MASKED : 0));
 }
 
+static void li_guest_trigger(u32 pin, bool level)
+{
+	if (li_guest.pic) {
+		u16 port = pin < 8 ? 0x4d0 : 0x4d1;
+		u8 bit = 1 << (pin & 7), elcr = li_inb(port);
+
+		li_outb(port, level ? elcr | bit : elcr & ~bit);
+		return;
+	}
+	li_guest_rte(pin, level ? LI_RTE_LEVEL : 0);
+}
+
 static void li_guest_isr(struct ex_regs *regs)
 {
 	bool pic = regs->vector >= LI_PIC_VECTOR && regs->vector < LI_PIC_VECTOR + 16;
@@ -196,7 +208,7 @@ static void li_guest_code(void)
 			break;
 		case LI_EDGE:
 		case LI_LEVEL:
-			li_guest_rte(pin, li_guest.cmd == LI_EDGE ? 0 : LI_RTE_LEVEL);
+			li_guest_trigger(pin, li_guest.cmd == LI_LEVEL);
 			break;
 		}
 	}
