@@ -26,10 +26,11 @@ struct kvm_kernel_irqfd;
 
 #ifdef CONFIG_HAVE_KVM_LEVEL_IRQFD
 
-/* The chips that can have a pin for a line. */
+/* The chips that can have a pin for a line; both PICs share a lock. */
 enum kvm_line_chip {
 	KVM_LINE_IOAPIC,
-	KVM_LINE_PIC,
+	KVM_LINE_PIC_MASTER,
+	KVM_LINE_PIC_SLAVE,
 	KVM_LINE_CHIPS,
 };
 
@@ -58,27 +59,34 @@ struct kvm_irq_line {
 	unsigned int irqfds;
 	/* Bit mask of enum kvm_line_chip.  Update: irq_lock. */
 	unsigned long routed;
-	/* Pin on each chip or -1, and the entry in its list: the chip's lock. */
+	/*
+	 * Pin on each chip or -1, and the entry in its list: the chip's lock.
+	 * acked: an EOI clears marks, and has not recomputed the pin yet; set
+	 * without the lock.
+	 */
 	struct {
 		int pin;
 		struct hlist_node link;
+		bool acked;
 	} at[KVM_LINE_CHIPS];
 	/* Resample irqfds, all notified at an EOI.  As kvm_line_marks.irqfd. */
 	struct list_head resamplers;
 	/* Eoifds without a level irqfd.  As kvm_line_marks.irqfd. */
 	struct list_head eoifds;
-	/* An EOI cleared a mark; taken by the chip that recomputes after it. */
-	bool acked;
 	/* Recomputes all pins where the one who changed a mark could not. */
 	struct work_struct update;
 	struct kvm_line_marks marks;
 };
 
-/* What an irqfd knows of its line; constant from attach to detach but eoifd. */
+#define KVM_IRQFD_UNSENT	0
+
+/* What an irqfd knows of its line; constant from attach to detach, but flags and eoifd. */
 struct kvm_irqfd_source {
 	struct kvm_irq_line *line;
 	struct kvm_line_marks *marks;
 	unsigned int bit;
+	/* KVM_IRQFD_UNSENT: the worker has to send a signal without a mark. */
+	unsigned long flags;
 	struct list_head resampler_link;
 	/* Update: resampler_lock.  Read: irq_srcu. */
 	struct kvm_kernel_eoifd __rcu *eoifd;
@@ -153,18 +161,14 @@ static inline bool kvm_irq_line_marked(struct kvm_irq_line *line)
 	return false;
 }
 
-/* Whether a mark is set that an EOI clears (@sampled) or that it does not. */
-static inline bool kvm_irq_line_marked_by(struct kvm_irq_line *line,
-					  bool sampled)
+/* Whether a mark is set that an EOI clears. */
+static inline bool kvm_irq_line_sampled(struct kvm_irq_line *line)
 {
 	struct kvm_line_marks *m;
-	unsigned long bits;
 
-	for (m = &line->marks; m; m = READ_ONCE(m->next)) {
-		bits = READ_ONCE(m->sampled);
-		if (READ_ONCE(m->marked) & (sampled ? bits : ~bits))
+	for (m = &line->marks; m; m = READ_ONCE(m->next))
+		if (READ_ONCE(m->marked) & READ_ONCE(m->sampled))
 			return true;
-	}
 	return false;
 }
 

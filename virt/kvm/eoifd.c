@@ -209,6 +209,19 @@ static struct kvm_kernel_irqfd *level_irqfd_find(struct kvm *kvm,
 	return found;
 }
 
+/* An irqfd that was told to shut down leaves an orphan, here at once. */
+static bool eoifd_is_on(struct kvm_kernel_eoifd *eoifd,
+			struct kvm_kernel_irqfd *irqfd)
+{
+	struct kvm_kernel_irqfd *mine = eoifd->irqfd;
+
+	lockdep_assert_held(&eoifd->kvm->irqfds.lock);
+
+	if (mine && list_empty(&mine->list))
+		mine = NULL;
+	return mine == irqfd;
+}
+
 /* An eoifd of @eventfd on @irqfd (NULL: an orphan), taken off the list. */
 static bool eoifd_drop_level(struct kvm *kvm, struct eventfd_ctx *eventfd,
 			     struct kvm_kernel_irqfd *irqfd)
@@ -221,7 +234,7 @@ static bool eoifd_drop_level(struct kvm *kvm, struct eventfd_ctx *eventfd,
 	spin_lock_irq(&kvm->irqfds.lock);
 	list_for_each_entry(eoifd, &kvm->irqfds.eoifds, list) {
 		if (eoifd->level && eoifd->eventfd == eventfd &&
-		    eoifd->irqfd == irqfd) {
+		    eoifd_is_on(eoifd, irqfd)) {
 			eoifd_deactivate(eoifd);
 			found = true;
 			break;

@@ -63,9 +63,42 @@ static void irqfd_raise(struct kvm_kernel_irqfd *irqfd)
 }
 
 /*
- * Returns false when the irqfd has no line or its GSI has no pin: an MSI, or
- * nothing.  Such a route hears no EOI, so the signal must leave no mark, and
- * is sent as that of an edge irqfd.
+ * A GSI without a pin, routed to an MSI or to nothing, hears no EOI: a signal
+ * leaves no mark, and is sent as that of an edge irqfd.
+ *
+ * What cannot be sent here must not be forgotten if the GSI gets a pin before
+ * the worker runs, and the worker must not send what only left a mark: ->unsent
+ * tells it.  A mark that was set against a route change counts as set before it.
+ */
+static void irqfd_send(struct kvm_kernel_irqfd *irqfd)
+{
+	struct kvm_kernel_irq_routing_entry entry;
+	struct kvm *kvm = irqfd->kvm;
+	unsigned int seq;
+	int idx, r;
+
+	/* Being de-assigned: routes do not reach it any more. */
+	if (list_empty(&irqfd->list))
+		return;
+
+	idx = srcu_read_lock(&kvm->irq_srcu);
+	do {
+		seq = read_seqcount_begin(&irqfd->irq_entry_sc);
+		entry = irqfd->irq_entry;
+	} while (read_seqcount_retry(&irqfd->irq_entry_sc, seq));
+
+	r = kvm_arch_set_irq_inatomic(&entry, kvm, KVM_USERSPACE_IRQ_SOURCE_ID,
+				      1, false);
+	srcu_read_unlock(&kvm->irq_srcu, idx);
+
+	if (r == -EWOULDBLOCK) {
+		set_bit(KVM_IRQFD_UNSENT, &irqfd->source.flags);
+		schedule_work(&irqfd->inject);
+	}
+}
+
+/*
+ * Returns false for an irqfd that has no line.
  *
  * No reference is needed: the caller is the wait-queue callback or the assign
  * ioctl, and kvm_irq_line_detach() runs after both have ended.
@@ -74,10 +107,13 @@ bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd)
 {
 	struct kvm_irq_line *line = irqfd->source.line;
 
-	if (!line || !READ_ONCE(line->routed))
+	if (!line)
 		return false;
 
-	irqfd_raise(irqfd);
+	if (READ_ONCE(line->routed))
+		irqfd_raise(irqfd);
+	else
+		irqfd_send(irqfd);
 	return true;
 }
 
@@ -85,52 +121,48 @@ bool kvm_irqfd_wakeup(struct kvm_kernel_irqfd *irqfd)
 {
 	u64 cnt;
 
-	if (!READ_ONCE(irqfd->source.line->routed))
-		return false;
-
 	eventfd_ctx_do_read(irqfd->eventfd, &cnt);
-	irqfd_raise(irqfd);
-	return true;
+	return kvm_irqfd_assert(irqfd);
 }
 
 /*
- * Send the message of a GSI that had no pin.  The pulse of an edge irqfd looks
- * the route up twice, and leaves a pin up if the route changes in between; here
- * no chip is touched.  Returns whether the GSI has got a pin by now.
+ * The route is looked up once: a pin that it has got by now takes the signal as
+ * a mark, and a change after the look-up finds no chip touched.
  */
-static bool irq_line_send(struct kvm_irq_line *line)
+static void irqfd_send_slow(struct kvm_kernel_irqfd *irqfd)
 {
 	struct kvm_kernel_irq_routing_entry entries[KVM_NR_IRQCHIPS];
-	struct kvm *kvm = line->kvm;
-	bool pin = false;
+	struct kvm_irqfd_source *src = &irqfd->source;
+	struct kvm *kvm = irqfd->kvm;
 	int idx, n;
 
 	idx = srcu_read_lock(&kvm->irq_srcu);
-	n = kvm_irq_map_gsi(kvm, entries, line->gsi);
+	n = kvm_irq_map_gsi(kvm, entries, irqfd->gsi);
 	srcu_read_unlock(&kvm->irq_srcu, idx);
 
 	while (n--) {
 		if (entries[n].type == KVM_IRQ_ROUTING_IRQCHIP)
-			pin = true;
+			set_bit(src->bit, &src->marks->marked);
 		else
 			entries[n].set(&entries[n], kvm,
-				       KVM_IRQFD_RESAMPLE_IRQ_SOURCE_ID, 1,
-				       false);
+				       KVM_USERSPACE_IRQ_SOURCE_ID, 1, false);
 	}
-	return pin;
 }
 
+/* Must not queue itself: irqfd_shutdown() flushes it once. */
 bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd)
 {
-	struct kvm_irq_line *line = irqfd->source.line;
+	struct kvm_irqfd_source *src = &irqfd->source;
 
-	if (!line)
+	if (!src->line)
 		return false;
 
-	if (READ_ONCE(line->routed))
-		kvm_arch_irq_line_update(line);
-	else if (irq_line_send(line))
-		irqfd_raise(irqfd);
+	if (test_and_clear_bit(KVM_IRQFD_UNSENT, &src->flags))
+		irqfd_send_slow(irqfd);
+
+	/* The marks before the routes, as in irqfd_raise(). */
+	smp_mb();
+	kvm_arch_irq_line_update(src->line);
 	return true;
 }
 
@@ -188,6 +220,19 @@ static bool irqfd_ack(struct kvm_irq_line *line, struct kvm_line_marks *m,
 	return true;
 }
 
+/*
+ * A route change that finds no mark leaves the pin alone, unless it sees that
+ * an EOI, which has just cleared it, still owes the recomputation.  Ordered
+ * before the clearing by test_and_clear_bit().
+ */
+static void irq_line_owes_update(struct kvm_irq_line *line)
+{
+	int chip;
+
+	for (chip = 0; chip < KVM_LINE_CHIPS; chip++)
+		WRITE_ONCE(line->at[chip].acked, true);
+}
+
 /* Visits the marked irqfds only, however many sit on the line. */
 static bool irq_line_ack(struct kvm_irq_line *line)
 {
@@ -198,6 +243,8 @@ static bool irq_line_ack(struct kvm_irq_line *line)
 	/* Not for_each_set_bit(): this is the path of each EOI. */
 	for (m = &line->marks; m; m = READ_ONCE(m->next)) {
 		bits = READ_ONCE(m->marked) & READ_ONCE(m->sampled);
+		if (bits)
+			irq_line_owes_update(line);
 		for (; bits; bits &= bits - 1)
 			acked |= irqfd_ack(line, m, __ffs(bits));
 	}
@@ -221,10 +268,8 @@ void kvm_irq_line_eoi(struct kvm *kvm, int gsi, int irqchip, int pin)
 		return;
 
 	acked = irq_line_ack(line);
-	if (acked) {
-		WRITE_ONCE(line->acked, true);
+	if (acked)
 		atomic64_inc(&kvm->stat.generic.irqfd_level_acked);
-	}
 	trace_kvm_level_eoi(gsi, acked);
 
 	if (!list_empty(&line->eoifds))
@@ -245,7 +290,7 @@ bool kvm_irq_line_resample(struct kvm_irq_line *line)
 {
 	lockdep_assert_once(srcu_read_lock_held(&line->kvm->irq_srcu));
 
-	if (!kvm_irq_line_marked_by(line, true) || !irq_line_ack(line))
+	if (!kvm_irq_line_sampled(line) || !irq_line_ack(line))
 		return false;
 
 	if (hweight_long(READ_ONCE(line->routed)) > 1)
@@ -286,8 +331,14 @@ void kvm_irq_lines_reroute(struct kvm *kvm)
 
 	lockdep_assert_held(&kvm->irq_lock);
 
+	if (xa_empty(&kvm->irqfds.lines))
+		return;
+
 	xa_for_each(&kvm->irqfds.lines, gsi, line)
 		irq_line_reroute(line);
+
+	/* Exits for EOIs follow the pins. */
+	kvm_arch_post_irq_ack_notifier_list_update(kvm);
 }
 
 void kvm_irq_lines_init(struct kvm *kvm)
@@ -515,8 +566,9 @@ void kvm_irq_line_detach(struct kvm_kernel_irqfd *irqfd)
 
 	mutex_lock(&kvm->irqfds.resampler_lock);
 	clear_bit(src->bit, &src->marks->sampled);
-	clear_bit(src->bit, &src->marks->marked);
-	kvm_arch_irq_line_update(line);
+	/* A pin that it does not hold is none of its business. */
+	if (test_and_clear_bit(src->bit, &src->marks->marked))
+		kvm_arch_irq_line_update(line);
 
 	__clear_bit(src->bit, &src->marks->used);
 	WRITE_ONCE(line->irqfds, line->irqfds - 1);

@@ -46,6 +46,19 @@ bool kvm_ioapic_pin_marked(struct kvm_ioapic *ioapic, int pin)
 	return false;
 }
 
+/*
+ * Whether the line may hold its pin on the chip up: by a mark, or by one that
+ * an EOI has cleared without having come to recompute.
+ */
+static bool line_holds(struct kvm_irq_line *line, enum kvm_line_chip chip)
+{
+	bool marked = kvm_irq_line_marked(line);
+
+	/* Pairs with test_and_clear_bit() in irqfd_ack(). */
+	smp_rmb();
+	return marked || READ_ONCE(line->at[chip].acked);
+}
+
 static void ioapic_update_pin(struct kvm_ioapic *ioapic, int pin)
 {
 	bool up;
@@ -161,7 +174,7 @@ u32 kvm_ioapic_pin_stuck(struct kvm_ioapic *ioapic, int pin)
 	lockdep_assert_held(&ioapic->lock);
 
 	for_each_line_at_ioapic(line, ioapic, pin)
-		if (kvm_irq_line_marked_by(line, true))
+		if (kvm_irq_line_sampled(line))
 			return 0;
 	return 1;
 }
@@ -174,7 +187,8 @@ struct pin_sources {
 	bool held;	/* of those, somebody whom no EOI lowers */
 };
 
-static void line_sources(struct kvm_irq_line *line, struct pin_sources *s)
+static void line_sources(struct kvm_irq_line *line, enum kvm_line_chip chip,
+			 struct pin_sources *s)
 {
 	struct kvm_line_marks *m;
 	unsigned long marked;
@@ -186,8 +200,8 @@ static void line_sources(struct kvm_irq_line *line, struct pin_sources *s)
 	}
 
 	s->irqfds |= !!READ_ONCE(line->irqfds);
-	if (READ_ONCE(line->acked)) {
-		WRITE_ONCE(line->acked, false);
+	if (READ_ONCE(line->at[chip].acked)) {
+		WRITE_ONCE(line->at[chip].acked, false);
 		s->acked = true;
 	}
 }
@@ -196,7 +210,7 @@ static void line_sources(struct kvm_irq_line *line, struct pin_sources *s)
  * The recomputation that an EOI owes.  Where marks were cleared and nothing
  * else holds the pin, it was low for a moment, whoever has raised it since:
  * only so does an edge-programmed pin see the next edge.  remote_irr of a level
- * pin is still set, its caller delivers.
+ * pin may still be set, the caller delivers.
  *
  * An EOI that acknowledged an irqfd is no storm, see kvm_ioapic_pin_stuck().
  */
@@ -208,7 +222,7 @@ static void ioapic_pin_settle(struct kvm_ioapic *ioapic, int pin)
 	lockdep_assert_held(&ioapic->lock);
 
 	for_each_line_at_ioapic(line, ioapic, pin)
-		line_sources(line, &s);
+		line_sources(line, KVM_LINE_IOAPIC, &s);
 	if (!s.irqfds)
 		return;
 
@@ -244,44 +258,58 @@ void kvm_ioapic_pin_eoi(struct kvm_ioapic *ioapic, int pin)
 		ioapic_pin_settle(ioapic, pin);
 }
 
-/* A new period under the mask begins without an EOI. */
-void kvm_ioapic_pin_mask(struct kvm_ioapic *ioapic, int pin, bool mask)
-{
-	lockdep_assert_held(&ioapic->lock);
-
-	if (mask)
-		ioapic->eoi_masked &= ~BIT(pin);
-}
-
 /*
- * An unmasked level pin is pending.  After an EOI under the mask, ask those
- * who can be asked first, and inject only what is asserted anew or held by
- * others; otherwise nobody has heard of the assertion, inject it.
+ * Ask those who can be asked, then let the pin follow its sources.
  *
  * The signals go out with the lock held and IRQs on.  The device's IRQ on this
- * CPU finds the lock taken and leaves its mark and a worker; the recomputation
- * that follows sees the mark.
+ * CPU finds the lock taken and leaves its mark and a worker; the marks are read
+ * after the signals.
  */
-void kvm_ioapic_pin_unmask(struct kvm_ioapic *ioapic, int pin)
+static void ioapic_resample(struct kvm_ioapic *ioapic, int pin)
 {
 	struct kvm_irq_line *line;
 	bool asked = false;
 	int idx;
 
+	idx = srcu_read_lock(&ioapic->kvm->irq_srcu);
+	for_each_line_at_ioapic(line, ioapic, pin)
+		asked |= kvm_irq_line_resample(line);
+	srcu_read_unlock(&ioapic->kvm->irq_srcu, idx);
+
+	if (asked && !ioapic->irq_states[pin] &&
+	    !kvm_ioapic_pin_marked(ioapic, pin))
+		ioapic->irr &= ~BIT(pin);
+}
+
+/*
+ * The guest has masked or unmasked the pin; for an unmasked level pin the
+ * caller then delivers what is pending.  A new period under the mask begins
+ * without an EOI, and so does one without a mask.
+ *
+ * At an unmask after an EOI under the mask, inject only what is asserted anew
+ * or held by others.  Without such an EOI nobody has heard of the assertion.
+ *
+ * An edge-programmed pin that latched an assertion under its mask looks like
+ * one whose interrupt is in service, and no EOI will tell: deliver it here.
+ */
+void kvm_ioapic_pin_mask(struct kvm_ioapic *ioapic, int pin, bool mask)
+{
+	union kvm_ioapic_redirect_entry *e = &ioapic->redirtbl[pin];
+	bool acked = ioapic->eoi_masked & BIT(pin);
+
 	lockdep_assert_held(&ioapic->lock);
 
-	if (ioapic->eoi_masked & BIT(pin)) {
-		ioapic->eoi_masked &= ~BIT(pin);
-		idx = srcu_read_lock(&ioapic->kvm->irq_srcu);
-		for_each_line_at_ioapic(line, ioapic, pin)
-			asked |= kvm_irq_line_resample(line);
-		srcu_read_unlock(&ioapic->kvm->irq_srcu, idx);
-	}
+	ioapic->eoi_masked &= ~BIT(pin);
+	if (mask || !(ioapic->irr & BIT(pin)))
+		return;
 
-	if (asked)
-		ioapic_update_pin(ioapic, pin);
-	else
-		ioapic_service(ioapic, pin, false);
+	if (e->fields.trig_mode == IOAPIC_EDGE_TRIG) {
+		if (!(ioapic->irr_delivered & BIT(pin)) &&
+		    kvm_ioapic_pin_marked(ioapic, pin))
+			ioapic_service(ioapic, pin, false);
+	} else if (acked && !e->fields.remote_irr) {
+		ioapic_resample(ioapic, pin);
+	}
 }
 
 /*
@@ -289,13 +317,37 @@ void kvm_ioapic_pin_unmask(struct kvm_ioapic *ioapic, int pin)
  * of resample irqfds, which nobody holds on a kernel with marks, is low.
  */
 
+static enum kvm_line_chip pic_chip(int pin)
+{
+	return pin < 8 ? KVM_LINE_PIC_MASTER : KVM_LINE_PIC_SLAVE;
+}
+
+static struct kvm_irq_line *line_at_pic(struct hlist_node *node, int pin)
+{
+	if (pic_chip(pin) == KVM_LINE_PIC_MASTER)
+		return container_of(node, struct kvm_irq_line,
+				    at[KVM_LINE_PIC_MASTER].link);
+	return container_of(node, struct kvm_irq_line,
+			    at[KVM_LINE_PIC_SLAVE].link);
+}
+
+/* The slave first: the master latches its output, and would keep it. */
+#define for_each_pic(chip)						\
+	for (chip = KVM_LINE_PIC_SLAVE; chip >= KVM_LINE_PIC_MASTER; chip--)
+
+#define for_each_line_at_pic(line, node, pic, pin)			\
+	for (node = (pic)->lines[pin].first;				\
+	     node && (line = line_at_pic(node, pin), true);		\
+	     node = node->next)
+
 bool kvm_pic_pin_marked(struct kvm_pic *pic, int pin)
 {
 	struct kvm_irq_line *line;
+	struct hlist_node *node;
 
 	lockdep_assert_held(&pic->lock);
 
-	hlist_for_each_entry(line, &pic->lines[pin], at[KVM_LINE_PIC].link)
+	for_each_line_at_pic(line, node, pic, pin)
 		if (kvm_irq_line_marked(line))
 			return true;
 	return false;
@@ -305,20 +357,20 @@ bool kvm_pic_pin_marked(struct kvm_pic *pic, int pin)
  * Forget the level of an edge-programmed pin after an EOI that cleared marks,
  * as in ioapic_pin_settle().
  */
-static void pic_lower_acked(struct kvm_irq_line *line)
+static void pic_lower_acked(struct kvm_irq_line *line, enum kvm_line_chip chip)
 {
 	struct kvm_pic *pic = line->kvm->arch.vpic;
 	struct pin_sources s = { };
 	struct kvm_irq_line *other;
+	struct hlist_node *node;
 	int pin;
 
 	spin_lock(&pic->lock);
-	pin = line->at[KVM_LINE_PIC].pin;
+	pin = line->at[chip].pin;
 	if (pin >= 0) {
 		s.held = pic->irq_states[pin];
-		hlist_for_each_entry(other, &pic->lines[pin],
-				     at[KVM_LINE_PIC].link)
-			line_sources(other, &s);
+		for_each_line_at_pic(other, node, pic, pin)
+			line_sources(other, chip, &s);
 		if (s.acked && !s.held)
 			pic->pics[pin >> 3].last_irr &= ~BIT(pin & 7);
 	}
@@ -339,11 +391,12 @@ static void pic_resample(struct kvm_pic *pic, int pin)
 {
 	struct kvm_kpic_state *s = &pic->pics[pin >> 3];
 	struct kvm_irq_line *line;
+	struct hlist_node *node;
 	bool asked = false;
 	int idx;
 
 	idx = srcu_read_lock(&pic->kvm->irq_srcu);
-	hlist_for_each_entry(line, &pic->lines[pin], at[KVM_LINE_PIC].link)
+	for_each_line_at_pic(line, node, pic, pin)
 		asked |= kvm_irq_line_resample(line);
 	srcu_read_unlock(&pic->kvm->irq_srcu, idx);
 
@@ -369,10 +422,29 @@ void kvm_pic_pin_mask(struct kvm_pic *pic, int pin, bool mask)
 		pic_resample(pic, pin);
 }
 
-static void pic_update(struct kvm_irq_line *line)
+/*
+ * ICW1 (@reset) or a new ELCR has changed the pins of one chip: raise again
+ * what irqfds hold.  The caller looks for an interrupt to deliver.
+ */
+void kvm_pic_follow_marks(struct kvm_kpic_state *s, bool reset)
+{
+	struct kvm_pic *pic = s->pics_state;
+	int first = s == &pic->pics[0] ? 0 : 8, pin;
+
+	lockdep_assert_held(&pic->lock);
+
+	if (reset)
+		pic->eoi_masked &= ~(0xff << first);
+
+	for (pin = first; pin < first + 8; pin++)
+		if (kvm_pic_pin_marked(pic, pin))
+			pic_set_irq1(s, pin & 7, 1);
+}
+
+static void pic_update(struct kvm_irq_line *line, enum kvm_line_chip chip)
 {
 	struct kvm_pic *pic = line->kvm->arch.vpic;
-	int pin = READ_ONCE(line->at[KVM_LINE_PIC].pin);
+	int pin = READ_ONCE(line->at[chip].pin);
 
 	/* A pin that the line has just left is recomputed without it. */
 	if (pin >= 0)
@@ -386,21 +458,24 @@ static void pic_update(struct kvm_irq_line *line)
 /*
  * Lockless, for a line that was found marked: a pin goes down only where a
  * mark was cleared, or in a reset, and a signal after either must find it so.
+ * A value that is read while the chip changes it costs a recomputation.
  */
 bool kvm_arch_irq_line_is_up(struct kvm_irq_line *line)
 {
 	struct kvm_ioapic *ioapic = line->kvm->arch.vioapic;
 	struct kvm_pic *pic = line->kvm->arch.vpic;
-	int pin;
+	int pin, chip;
 
 	pin = READ_ONCE(line->at[KVM_LINE_IOAPIC].pin);
-	if (pin >= 0 && !(READ_ONCE(ioapic->irr) & BIT(pin)))
+	if (pin >= 0 && !(data_race(ioapic->irr) & BIT(pin)))
 		return false;
 
-	pin = READ_ONCE(line->at[KVM_LINE_PIC].pin);
-	if (pin >= 0 &&
-	    !(READ_ONCE(pic->pics[pin >> 3].last_irr) & BIT(pin & 7)))
-		return false;
+	for_each_pic(chip) {
+		pin = READ_ONCE(line->at[chip].pin);
+		if (pin >= 0 &&
+		    !(data_race(pic->pics[pin >> 3].last_irr) & BIT(pin & 7)))
+			return false;
+	}
 	return true;
 }
 
@@ -416,9 +491,11 @@ bool kvm_arch_irq_line_try_update(struct kvm_irq_line *line)
 void kvm_arch_irq_line_update(struct kvm_irq_line *line)
 {
 	unsigned long routed = READ_ONCE(line->routed);
+	int chip;
 
-	if (routed & BIT(KVM_LINE_PIC))
-		pic_update(line);
+	for_each_pic(chip)
+		if (routed & BIT(chip))
+			pic_update(line, chip);
 	if (routed & BIT(KVM_LINE_IOAPIC))
 		ioapic_update(line);
 }
@@ -432,11 +509,13 @@ void kvm_arch_irq_line_eoi(struct kvm_irq_line *line, int irqchip, int pin)
 {
 	struct kvm_ioapic *ioapic = line->kvm->arch.vioapic;
 	unsigned long routed = READ_ONCE(line->routed);
-	int here;
+	int here, chip;
 
-	if (routed & BIT(KVM_LINE_PIC)) {
-		pic_lower_acked(line);
-		pic_update(line);
+	for_each_pic(chip) {
+		if (routed & BIT(chip)) {
+			pic_lower_acked(line, chip);
+			pic_update(line, chip);
+		}
 	}
 
 	here = READ_ONCE(line->at[KVM_LINE_IOAPIC].pin);
@@ -445,60 +524,82 @@ void kvm_arch_irq_line_eoi(struct kvm_irq_line *line, int irqchip, int pin)
 
 	spin_lock(&ioapic->lock);
 	here = line->at[KVM_LINE_IOAPIC].pin;
-	if (here >= 0)
+	if (here >= 0) {
 		ioapic_pin_settle(ioapic, here);
+		/* Up since the marks were cleared, or all along: deliver. */
+		if (ioapic->irr & BIT(here) &&
+		    ioapic->redirtbl[here].fields.trig_mode == IOAPIC_LEVEL_TRIG)
+			ioapic_set_irq(ioapic, here, 1, false);
+	}
 	spin_unlock(&ioapic->lock);
 }
 
 /*
  * Routes.  The line moves between the pins' lists under the chip's lock, and
- * both pins are recomputed: the old one without the line, the new one with it.
+ * takes its marks along: the old pin is recomputed without it, the new one with
+ * it.  A line that holds nothing touches neither: what a restored chip holds
+ * pending is not ours to drop.  A mark that comes later recomputes by itself.
  */
 
 static void ioapic_route(struct kvm_irq_line *line, int pin)
 {
 	struct kvm_ioapic *ioapic = line->kvm->arch.vioapic;
+	bool holds;
 	int old;
 
 	spin_lock(&ioapic->lock);
 	old = line->at[KVM_LINE_IOAPIC].pin;
 	if (old != pin) {
+		holds = line_holds(line, KVM_LINE_IOAPIC);
+		WRITE_ONCE(line->at[KVM_LINE_IOAPIC].acked, false);
 		if (old >= 0) {
 			hlist_del(&line->at[KVM_LINE_IOAPIC].link);
-			ioapic_update_pin(ioapic, old);
+			if (holds)
+				ioapic_update_pin(ioapic, old);
 		}
 		WRITE_ONCE(line->at[KVM_LINE_IOAPIC].pin, pin);
 		if (pin >= 0) {
 			hlist_add_head(&line->at[KVM_LINE_IOAPIC].link,
 				       &ioapic->lines[pin]);
-			ioapic_update_pin(ioapic, pin);
+			if (holds)
+				ioapic_update_pin(ioapic, pin);
 		}
 	}
 	spin_unlock(&ioapic->lock);
 }
 
-static void pic_route(struct kvm_irq_line *line, int pin)
+static void pic_route(struct kvm_irq_line *line, enum kvm_line_chip chip,
+		      int pin)
 {
 	struct kvm_pic *pic = line->kvm->arch.vpic;
+	bool holds;
 	int old;
 
 	spin_lock(&pic->lock);
-	old = line->at[KVM_LINE_PIC].pin;
+	holds = line_holds(line, chip);
+	old = line->at[chip].pin;
 	if (old != pin) {
+		WRITE_ONCE(line->at[chip].acked, false);
 		if (old >= 0)
-			hlist_del(&line->at[KVM_LINE_PIC].link);
-		WRITE_ONCE(line->at[KVM_LINE_PIC].pin, pin);
+			hlist_del(&line->at[chip].link);
+		WRITE_ONCE(line->at[chip].pin, pin);
 		if (pin >= 0)
-			hlist_add_head(&line->at[KVM_LINE_PIC].link,
-				       &pic->lines[pin]);
+			hlist_add_head(&line->at[chip].link, &pic->lines[pin]);
 	}
 	spin_unlock(&pic->lock);
 
-	if (old == pin)
+	if (old == pin || !holds)
 		return;
 	if (old >= 0)
 		kvm_pic_set_irq(pic, old, KVM_IRQFD_RESAMPLE_IRQ_SOURCE_ID, 0);
-	pic_update(line);
+	pic_update(line, chip);
+}
+
+static enum kvm_line_chip line_chip(struct kvm_kernel_irq_routing_entry *e)
+{
+	if (e->irqchip.irqchip == KVM_IRQCHIP_IOAPIC)
+		return KVM_LINE_IOAPIC;
+	return pic_chip(e->irqchip.pin);
 }
 
 void kvm_arch_irq_line_route(struct kvm_irq_line *line,
@@ -506,18 +607,16 @@ void kvm_arch_irq_line_route(struct kvm_irq_line *line,
 			     int n)
 {
 	struct kvm_kernel_irq_routing_entry *e;
-	int pins[KVM_LINE_CHIPS] = { -1, -1 };
+	int pins[KVM_LINE_CHIPS] = { -1, -1, -1 };
 	unsigned long routed = 0;
+	int chip;
 
 	lockdep_assert_held(&line->kvm->irq_lock);
 
 	for (e = entries; e < entries + n; e++) {
-		int chip = KVM_LINE_PIC;
-
 		if (e->type != KVM_IRQ_ROUTING_IRQCHIP)
 			continue;
-		if (e->irqchip.irqchip == KVM_IRQCHIP_IOAPIC)
-			chip = KVM_LINE_IOAPIC;
+		chip = line_chip(e);
 		pins[chip] = e->irqchip.pin;
 		routed |= BIT(chip);
 	}
@@ -527,5 +626,6 @@ void kvm_arch_irq_line_route(struct kvm_irq_line *line,
 	smp_mb();
 
 	ioapic_route(line, pins[KVM_LINE_IOAPIC]);
-	pic_route(line, pins[KVM_LINE_PIC]);
+	for_each_pic(chip)
+		pic_route(line, chip, pins[chip]);
 }
