@@ -16,6 +16,7 @@
  * same_gsi_ring	the same on one GSI
  * edge_ring	the same, the pin edge-programmed: no edge is lost in the EOI
  * edge_ring_pic	the same, by the slave PIC
+ * edge_ring_dual	the same, GSI 10 taken by the IOAPIC, level on the PIC
  * dual_route		a GSI with two routes: one signal, from either chip
  */
 #include "level_irqfd.h"
@@ -327,6 +328,11 @@ static void edge_ring_pic(void)
 	ring(10, true, true);
 }
 
+static void edge_ring_dual(void)
+{
+	ring(10, false, true);
+}
+
 /* GSI 10 is taken by the PIC here, the IOAPIC's pin is masked, and back. */
 static void dual_route(void)
 {
@@ -375,6 +381,7 @@ int main(int argc, char **argv)
 		{ "same_gsi_ring", same_gsi_ring },
 		{ "edge_ring", edge_ring },
 		{ "edge_ring_pic", edge_ring_pic },
+		{ "edge_ring_dual", edge_ring_dual },
 		{ "dual_route", dual_route },
 	};
 

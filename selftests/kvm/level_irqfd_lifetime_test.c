@@ -6,6 +6,7 @@
  * close_irqfd_in_isr	the same between interrupt and EOI
  * close_eoifd		the eoifd's eventfd is closed, then all is released
  * close_both		in both orders
+ * close_release	an eoifd is released right after its irqfd was closed
  * vm_gone		the VM goes while lines are up; its eventfds live on
  * vm_gone_resample	the same, RESAMPLE
  * reuse		an eventfd released by one VM works in the next
@@ -13,10 +14,38 @@
  * race_close		assign and close beside a signalling thread
  * race_routes		assign and de-assign beside signals and route changes
  * race_guest		the same with a guest that takes the interrupts
+ * race_eoi		route changes beside EOIs: no pin is left up
  */
 #include "level_irqfd.h"
 
 #define ROUNDS	200
+
+/* The close of an irqfd is noticed later; its eoifd is an orphan at once. */
+static void close_release(void)
+{
+	int eoi = li_eventfd(), i;
+	struct li li;
+
+	li_create(&li, 20, false);
+	for (i = 0; i < ROUNDS; i++) {
+		int fd = li_eventfd(), next = li_eventfd();
+
+		kvm_irqfd_level(li.vm, fd, 20);
+		kvm_eoifd_bind(li.vm, eoi, fd);
+		close(fd);
+		if (i & 1) {
+			kvm_irqfd_level(li.vm, next, 20);
+			kvm_eoifd_bind(li.vm, eoi, next);
+			kvm_eoifd_unbind(li.vm, eoi, next);
+			kvm_irqfd_deassign(li.vm, next, 20);
+		} else {
+			kvm_eoifd_unbind(li.vm, eoi, -1);
+		}
+		LI_WANT(__kvm_eoifd(li.vm, eoi, 0, KVM_EOIFD_FLAG_LEVEL_IRQFD |
+				    KVM_EOIFD_FLAG_DEASSIGN, -1), ENOENT);
+		close(next);
+	}
+}
 
 static void close_irqfd(void)
 {
@@ -177,7 +206,8 @@ static void reuse(void)
 /* Threads beside the one that assigns and releases. */
 struct race {
 	struct kvm_vm *vm;
-	atomic_t stop;
+	struct li *li;
+	atomic_t stop, guest_stop;
 	int fd[4];
 };
 
@@ -240,7 +270,7 @@ static void race_rounds(struct race *race, int rounds, bool with_close)
 			close(next);
 			if (round & 8)
 				continue;
-			/* An orphan by now, or bound to the old eventfd still. */
+			/* An orphan, unless a write keeps the old eventfd open. */
 			err = __kvm_eoifd(race->vm, eoi[i], 0,
 					  KVM_EOIFD_FLAG_LEVEL_IRQFD |
 					  KVM_EOIFD_FLAG_DEASSIGN, race->fd[i]);
@@ -346,6 +376,58 @@ static void race_guest(void)
 	li_line_is(&li, false);
 }
 
+static void *guest_thread(void *arg)
+{
+	struct race *race = arg;
+
+	while (!atomic_read(&race->guest_stop)) {
+		li_start(race->li, LI_NEVER, LI_SETTLE);
+		li_resume_to(race->li, LI_IDLE);
+	}
+	return NULL;
+}
+
+/* Many listeners make the EOI long, between its acknowledge and its update. */
+static void race_eoi(void)
+{
+	int fd = li_eventfd(), eoi = li_eventfd(), pin, i, round;
+	pthread_t guest, router;
+	struct race race;
+	struct li li;
+
+	li_create(&li, 20, false);
+	for (pin = 21; pin < 23; pin++)
+		li_do(&li, LI_UNMASK, pin);
+	race_start(&race, li.vm);
+	race.li = &li;
+	kvm_irqfd_level(li.vm, fd, 20);
+	kvm_eoifd_bind(li.vm, eoi, fd);
+	for (i = 0; i < 100; i++)
+		LI_WANT(__kvm_eoifd(li.vm, li_eventfd(), 20, 0, 0), 0);
+	pthread_create(&guest, NULL, guest_thread, &race);
+	for (round = 0; round < 40; round++) {
+		atomic_set(&race.stop, 0);
+		pthread_create(&router, NULL, route_thread, &race);
+		for (i = 0; i < 30; i++) {
+			li_signal(fd);
+			usleep(300);
+		}
+		atomic_set(&race.stop, 1);
+		pthread_join(router, NULL);
+		li_set_route(li.vm, 20, 20, false);
+		race_pins(&race);
+		/* Not lost, and the last. */
+		li_count(eoi);
+		li_signal(fd);
+		for (i = 0; i < 2000 && !li_count(eoi); i++)
+			usleep(1000);
+		TEST_ASSERT(i < 2000, "eoifd after a race: not signalled for 2 s");
+		race_pins(&race);
+	}
+	atomic_set(&race.guest_stop, 1);
+	pthread_join(guest, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct li_subtest tests[] = {
@@ -353,6 +435,7 @@ int main(int argc, char **argv)
 		{ "close_irqfd_in_isr", close_irqfd_in_isr },
 		{ "close_eoifd", close_eoifd },
 		{ "close_both", close_both },
+		{ "close_release", close_release },
 		{ "vm_gone", vm_gone },
 		{ "vm_gone_resample", vm_gone_resample, true },
 		{ "reuse", reuse },
@@ -360,6 +443,7 @@ int main(int argc, char **argv)
 		{ "race_close", race_close },
 		{ "race_routes", race_routes },
 		{ "race_guest", race_guest },
+		{ "race_eoi", race_eoi },
 	};
 
 	li_main(argc, argv, tests, ARRAY_SIZE(tests));

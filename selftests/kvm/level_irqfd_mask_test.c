@@ -19,6 +19,8 @@
  * irq_line_resample	the same, RESAMPLE
  * edge			edge-programmed pin: one interrupt, one eoifd a round
  * edge_resample	the same, RESAMPLE
+ * edge_masked		asserted under the mask, delivered at the unmask; masked and
+ *			unmasked in service, delivered once
  */
 #include "level_irqfd.h"
 
@@ -246,6 +248,25 @@ static void edge_rounds(const struct li_kind *kind)
 	LI_EQ(li_count(dev.eoi), 1, "eoifd of a level pin");
 }
 
+static void edge_masked(void)
+{
+	struct dev dev;
+	int i;
+
+	dev_create(&dev, &level);
+	li_do(&dev.li, LI_EDGE, 20);
+	dev.li.g->isr_do = LI_ISR_REMASK | LI_ISR_EOI;
+	for (i = 1; i <= 5; i++) {
+		li_do(&dev.li, LI_MASK, 20);
+		li_signal(dev.fd);
+		li_no_more(&dev.li);
+		li_do(&dev.li, LI_UNMASK, 20);
+		li_enter_isr(&dev.li, i);
+		li_leave_isr(&dev.li);
+		LI_EQ(li_count(dev.eoi), 1, "eoifd");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct li_subtest tests[] = {
@@ -275,6 +296,7 @@ int main(int argc, char **argv)
 		{ "irq_line_resample", NULL, true, line_unmask, &resample },
 		{ "edge", NULL, false, edge_rounds, &level },
 		{ "edge_resample", NULL, true, edge_rounds, &resample },
+		{ "edge_masked", edge_masked },
 	};
 
 	li_main(argc, argv, tests, ARRAY_SIZE(tests));

@@ -11,6 +11,8 @@
  * with_resample	RESAMPLE is told of each EOI, LEVEL of its own
  * resample_deassign	a de-assigned RESAMPLE irqfd takes its assertion along
  * plain		the pulse of a plain irqfd lowers nothing
+ * two_pics		a GSI on a pin of each PIC raises both
+ * two_pics_resample	the same, RESAMPLE
  * two_gsis		GSIs do not hear each other's EOI
  * two_hundred		200 level irqfds on one GSI
  */
@@ -327,6 +329,54 @@ static void two_hundred(void)
 	li_line_is(&li, false);
 }
 
+static void two_pics_by(bool resample)
+{
+	struct kvm_irq_routing *table;
+	int fd = li_eventfd(), eoi = li_eventfd(), i;
+	struct li li;
+
+	li_create(&li, 10, true);
+	li_do(&li, LI_MASK, 10);
+	table = calloc(1, sizeof(*table) + 2 * sizeof(table->entries[0]));
+	TEST_ASSERT(table, "out of memory");
+	table->nr = 2;
+	for (i = 0; i < 2; i++) {
+		table->entries[i].gsi = 5;
+		table->entries[i].type = KVM_IRQ_ROUTING_IRQCHIP;
+		table->entries[i].u.irqchip.irqchip = i ? KVM_IRQCHIP_PIC_SLAVE :
+						      KVM_IRQCHIP_PIC_MASTER;
+		table->entries[i].u.irqchip.pin = i ? 2 : 5;
+	}
+	vm_ioctl(li.vm, KVM_SET_GSI_ROUTING, table);
+	free(table);
+	if (resample) {
+		kvm_irqfd_resample(li.vm, fd, 5, eoi);
+	} else {
+		kvm_irqfd_level(li.vm, fd, 5);
+		kvm_eoifd_bind(li.vm, eoi, fd);
+	}
+	li_signal(fd);
+	li_pin_is(li.vm, 5, true, true);
+	li_pin_is(li.vm, 10, true, true);
+	/* Acknowledged by one, lowered on both. */
+	li_do(&li, LI_UNMASK, 10);
+	li_take(&li, 1);
+	LI_EQ(li_count(eoi), 1, "eoifd");
+	li_pin_is(li.vm, 5, true, false);
+	li_pin_is(li.vm, 10, true, false);
+	kvm_irqfd_deassign(li.vm, fd, 5);
+}
+
+static void two_pics(void)
+{
+	two_pics_by(false);
+}
+
+static void two_pics_resample(void)
+{
+	two_pics_by(true);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct li_subtest tests[] = {
@@ -339,6 +389,8 @@ int main(int argc, char **argv)
 		{ "with_resample", with_resample },
 		{ "resample_deassign", resample_deassign, true },
 		{ "plain", plain },
+		{ "two_pics", two_pics },
+		{ "two_pics_resample", two_pics_resample, true },
 		{ "two_gsis", two_gsis },
 		{ "two_hundred", two_hundred },
 	};

@@ -46,7 +46,7 @@
 #define LI_SETTLE		300000UL
 #define LI_NEVER		0xffffffffu
 
-enum li_cmd { LI_RUN, LI_MASK, LI_UNMASK, LI_READ_RTE, LI_EDGE, LI_LEVEL };
+enum li_cmd { LI_RUN, LI_MASK, LI_UNMASK, LI_READ_RTE, LI_EDGE, LI_LEVEL, LI_INIT_PIC };
 enum li_stage { LI_IDLE = 1, LI_IN_ISR, LI_AFTER_EOI };
 
 /* What the ISR does besides counting; the order is that of the bits. */
@@ -55,11 +55,14 @@ enum li_stage { LI_IDLE = 1, LI_IN_ISR, LI_AFTER_EOI };
 #define LI_ISR_EOI		BIT(2)
 #define LI_ISR_READ_RTE		BIT(3)
 #define LI_ISR_SYNC_AFTER	BIT(4)
+#define LI_ISR_REMASK		BIT(5)	/* first of all: mask and unmask */
 
 struct li_guest {
 	volatile u32 cmd, pin, isr_do;
 	volatile u32 want;		/* LI_RUN ends at so many interrupts */
 	volatile u64 spins;		/* or after so many loops */
+	volatile u64 loops, loops_seen;	/* so far, and at the last interrupt */
+	volatile u64 gap;		/* the most loops between two interrupts */
 	volatile u32 sync_at;		/* LI_IN_ISR at that interrupt */
 	volatile u32 isr;		/* interrupts so far */
 	volatile u32 per_vector[256];
@@ -143,8 +146,13 @@ static void li_guest_isr(struct ex_regs *regs)
 	u32 n = ++li_guest.isr;
 
 	li_guest.per_vector[regs->vector]++;
-	if (what & LI_ISR_MASK)
+	if (n > 1 && li_guest.loops - li_guest.loops_seen > li_guest.gap)
+		li_guest.gap = li_guest.loops - li_guest.loops_seen;
+	li_guest.loops_seen = li_guest.loops;
+	if (what & (LI_ISR_MASK | LI_ISR_REMASK))
 		li_guest_mask(pin, true);
+	if (what & LI_ISR_REMASK)
+		li_guest_mask(pin, false);
 	if (what & LI_ISR_SYNC || n == li_guest.sync_at)
 		GUEST_SYNC(LI_IN_ISR);
 	if (what & LI_ISR_EOI && pic) {
@@ -160,7 +168,7 @@ static void li_guest_isr(struct ex_regs *regs)
 		GUEST_SYNC(LI_AFTER_EOI);
 }
 
-/* Every line level triggered, as firmware sets up PCI's; 0-2, 8 and 13 cannot. */
+/* ICW1 to ICW4; all but the cascade masked. */
 static void li_guest_init_pic(bool used)
 {
 	li_outb(0x20, 0x11);
@@ -171,8 +179,6 @@ static void li_guest_init_pic(bool used)
 	li_outb(0xa1, LI_PIC_VECTOR + 8);
 	li_outb(0xa1, 2);
 	li_outb(0xa1, 1);
-	li_outb(0x4d0, 0xf8);
-	li_outb(0x4d1, 0xde);
 	li_outb(0x21, used ? 0xfb : 0xff);
 	li_outb(0xa1, 0xff);
 }
@@ -184,6 +190,9 @@ static void li_guest_code(void)
 
 	x2apic_enable();
 	li_guest_init_pic(li_guest.pic);
+	/* All level triggered, as firmware sets up PCI's; 0-2, 8 and 13 cannot. */
+	li_outb(0x4d0, 0xf8);
+	li_outb(0x4d1, 0xde);
 	x2apic_write_reg(LI_LVT0, li_guest.pic ? APIC_DM_EXTINT : APIC_LVT_MASKED);
 	for (pin = 0; pin < LI_PINS; pin++)
 		li_guest_rte(pin, LI_RTE_LEVEL | LI_RTE_MASKED);
@@ -196,7 +205,7 @@ static void li_guest_code(void)
 		case LI_RUN:
 			asm volatile("sti; nop" : : : "memory");
 			for (i = 0; i < li_guest.spins && li_guest.isr < li_guest.want; i++)
-				barrier();
+				li_guest.loops++;
 			asm volatile("cli" : : : "memory");
 			break;
 		case LI_MASK:
@@ -209,6 +218,9 @@ static void li_guest_code(void)
 		case LI_EDGE:
 		case LI_LEVEL:
 			li_guest_trigger(pin, li_guest.cmd == LI_LEVEL);
+			break;
+		case LI_INIT_PIC:
+			li_guest_init_pic(li_guest.pic);
 			break;
 		}
 	}
