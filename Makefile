@@ -16,6 +16,7 @@ help:
 	@echo "make results        the measurements, into Documentation/results"
 	@echo "make shell          a root shell in the VM, patched kernel"
 	@echo "make style          shellcheck, checkpatch, W=1, sparse"
+	@echo "make mutants        does each kernel broken on purpose fail a test?"
 	@echo "make patches-check  does the series fit two 6.12.y?"
 	@echo "make paths          where images, trees and results are"
 	@echo "make deps           install what is missing"
@@ -48,6 +49,9 @@ shell: kernel
 style: kernel
 	@tools/style
 
+mutants: selftests
+	@tools/mutants
+
 patches-check: deps
 	@tools/patches/check
 
@@ -61,4 +65,4 @@ paths:
 clean:
 	rm -rf $(build)
 
-.PHONY: help deps kernel selftests run bench results check list shell style patches-check paths clean
+.PHONY: help deps kernel selftests run bench results check list shell style mutants patches-check paths clean
