@@ -31,7 +31,7 @@
  */
 
 #define for_each_line_at_ioapic(line, ioapic, pin)			\
-	hlist_for_each_entry(line, &(ioapic)->lines[pin],		\
+	hlist_for_each_entry(line, &(ioapic)->level.lines[pin],		\
 			     at[KVM_LINE_IOAPIC].link)
 
 bool kvm_ioapic_pin_marked(struct kvm_ioapic *ioapic, int pin)
@@ -81,13 +81,13 @@ int kvm_ioapic_deliver(struct kvm_ioapic *ioapic, int pin,
 
 	lockdep_assert_held(&ioapic->lock);
 
-	if (!ioapic->atomic)
+	if (!ioapic->level.atomic)
 		return kvm_irq_delivery_to_apic(ioapic->kvm, NULL, irq, NULL);
 
 	if (kvm_irq_delivery_to_apic_fast(ioapic->kvm, NULL, irq, &r, NULL))
 		return r;
 
-	ioapic->undelivered |= BIT(pin);
+	ioapic->level.undelivered |= BIT(pin);
 	return 0;
 }
 
@@ -111,10 +111,10 @@ static bool ioapic_try_update(struct kvm_irq_line *line)
 		    kvm_apicv_activated(line->kvm)) {
 			done = false;
 		} else {
-			ioapic->atomic = true;
+			ioapic->level.atomic = true;
 			ioapic_update_pin(ioapic, pin);
-			ioapic->atomic = false;
-			done = !(ioapic->undelivered & BIT(pin));
+			ioapic->level.atomic = false;
+			done = !(ioapic->level.undelivered & BIT(pin));
 		}
 	}
 	spin_unlock(&ioapic->lock);
@@ -130,8 +130,8 @@ static void ioapic_update(struct kvm_irq_line *line)
 	pin = line->at[KVM_LINE_IOAPIC].pin;
 	if (pin >= 0) {
 		ioapic_update_pin(ioapic, pin);
-		if (ioapic->undelivered & BIT(pin)) {
-			ioapic->undelivered &= ~BIT(pin);
+		if (ioapic->level.undelivered & BIT(pin)) {
+			ioapic->level.undelivered &= ~BIT(pin);
 			if (ioapic->irr & BIT(pin))
 				ioapic_service(ioapic, pin, false);
 		}
@@ -149,17 +149,27 @@ void kvm_ioapic_index_pins(struct kvm_ioapic *ioapic)
 {
 	int pin;
 
-	memset(ioapic->pins_of, 0, sizeof(ioapic->pins_of));
+	memset(ioapic->level.pins_of, 0, sizeof(ioapic->level.pins_of));
 	for (pin = 0; pin < IOAPIC_NUM_PINS; pin++)
-		ioapic->pins_of[ioapic->redirtbl[pin].fields.vector] |= BIT(pin);
+		ioapic->level.pins_of[ioapic->redirtbl[pin].fields.vector] |= BIT(pin);
+}
+
+/* KVM_SET_IRQCHIP has replaced the RTEs. */
+void kvm_ioapic_restored(struct kvm_ioapic *ioapic)
+{
+	lockdep_assert_held(&ioapic->lock);
+
+	kvm_ioapic_index_pins(ioapic);
+	ioapic->level.eoi_masked = 0;
+	ioapic->level.undelivered = 0;
 }
 
 void kvm_ioapic_pin_vector(struct kvm_ioapic *ioapic, int pin, u8 old_vector)
 {
 	lockdep_assert_held(&ioapic->lock);
 
-	ioapic->pins_of[old_vector] &= ~BIT(pin);
-	ioapic->pins_of[ioapic->redirtbl[pin].fields.vector] |= BIT(pin);
+	ioapic->level.pins_of[old_vector] &= ~BIT(pin);
+	ioapic->level.pins_of[ioapic->redirtbl[pin].fields.vector] |= BIT(pin);
 }
 
 /*
@@ -252,9 +262,9 @@ void kvm_ioapic_pin_eoi(struct kvm_ioapic *ioapic, int pin)
 	lockdep_assert_held(&ioapic->lock);
 
 	if (ioapic->redirtbl[pin].fields.mask)
-		ioapic->eoi_masked |= BIT(pin);
+		ioapic->level.eoi_masked |= BIT(pin);
 
-	if (!hlist_empty(&ioapic->lines[pin]))
+	if (!hlist_empty(&ioapic->level.lines[pin]))
 		ioapic_pin_settle(ioapic, pin);
 }
 
@@ -295,11 +305,11 @@ static void ioapic_resample(struct kvm_ioapic *ioapic, int pin)
 void kvm_ioapic_pin_mask(struct kvm_ioapic *ioapic, int pin, bool mask)
 {
 	union kvm_ioapic_redirect_entry *e = &ioapic->redirtbl[pin];
-	bool acked = ioapic->eoi_masked & BIT(pin);
+	bool acked = ioapic->level.eoi_masked & BIT(pin);
 
 	lockdep_assert_held(&ioapic->lock);
 
-	ioapic->eoi_masked &= ~BIT(pin);
+	ioapic->level.eoi_masked &= ~BIT(pin);
 	if (mask || !(ioapic->irr & BIT(pin)))
 		return;
 
@@ -336,7 +346,7 @@ static struct kvm_irq_line *line_at_pic(struct hlist_node *node, int pin)
 	for (chip = KVM_LINE_PIC_SLAVE; chip >= KVM_LINE_PIC_MASTER; chip--)
 
 #define for_each_line_at_pic(line, node, pic, pin)			\
-	for (node = (pic)->lines[pin].first;				\
+	for (node = (pic)->level.lines[pin].first;				\
 	     node && (line = line_at_pic(node, pin), true);		\
 	     node = node->next)
 
@@ -383,7 +393,7 @@ void kvm_pic_pin_eoi(struct kvm_pic *pic, int pin)
 	lockdep_assert_held(&pic->lock);
 
 	if (pic->pics[pin >> 3].imr & BIT(pin & 7))
-		pic->eoi_masked |= BIT(pin);
+		pic->level.eoi_masked |= BIT(pin);
 }
 
 /* Ask those who can be asked, then let a level pin follow its sources. */
@@ -413,11 +423,11 @@ static void pic_resample(struct kvm_pic *pic, int pin)
 void kvm_pic_pin_mask(struct kvm_pic *pic, int pin, bool mask)
 {
 	struct kvm_kpic_state *s = &pic->pics[pin >> 3];
-	bool asked = pic->eoi_masked & BIT(pin);
+	bool asked = pic->level.eoi_masked & BIT(pin);
 
 	lockdep_assert_held(&pic->lock);
 
-	pic->eoi_masked &= ~BIT(pin);
+	pic->level.eoi_masked &= ~BIT(pin);
 	if (!mask && asked && (s->elcr & s->irr & BIT(pin & 7)))
 		pic_resample(pic, pin);
 }
@@ -434,7 +444,7 @@ void kvm_pic_follow_marks(struct kvm_kpic_state *s, bool reset)
 	lockdep_assert_held(&pic->lock);
 
 	if (reset)
-		pic->eoi_masked &= ~(0xff << first);
+		pic->level.eoi_masked &= ~(0xff << first);
 
 	for (pin = first; pin < first + 8; pin++)
 		if (kvm_pic_pin_marked(pic, pin))
@@ -560,7 +570,7 @@ static void ioapic_route(struct kvm_irq_line *line, int pin)
 		WRITE_ONCE(line->at[KVM_LINE_IOAPIC].pin, pin);
 		if (pin >= 0) {
 			hlist_add_head(&line->at[KVM_LINE_IOAPIC].link,
-				       &ioapic->lines[pin]);
+				       &ioapic->level.lines[pin]);
 			if (holds)
 				ioapic_update_pin(ioapic, pin);
 		}
@@ -584,7 +594,7 @@ static void pic_route(struct kvm_irq_line *line, enum kvm_line_chip chip,
 			hlist_del(&line->at[chip].link);
 		WRITE_ONCE(line->at[chip].pin, pin);
 		if (pin >= 0)
-			hlist_add_head(&line->at[chip].link, &pic->lines[pin]);
+			hlist_add_head(&line->at[chip].link, &pic->level.lines[pin]);
 	}
 	spin_unlock(&pic->lock);
 
