@@ -15,6 +15,7 @@
 #include <linux/kvm.h>
 #include <linux/list.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 struct eventfd_ctx;
@@ -54,26 +55,28 @@ struct kvm_line_marks {
 struct kvm_irq_line {
 	struct kvm *kvm;
 	u32 gsi;
+	/* Entry in kvm->irqfds.lines. */
+	struct hlist_node link;
 	/* Irqfds and eoifds on the line, and irqfds alone.  resampler_lock. */
 	unsigned int users;
 	unsigned int irqfds;
 	/* Bit mask of enum kvm_line_chip.  Update: irq_lock. */
 	unsigned long routed;
 	/*
-	 * Pin on each chip or -1, and the entry in its list: the chip's lock.
-	 * acked: an EOI clears marks, and has not recomputed the pin yet; set
-	 * without the lock.
+	 * Chips whose pin an EOI has yet to recompute, after it cleared marks.
+	 * Set by the EOI, cleared by the chip.
 	 */
+	unsigned long acked;
+	/* Pin on each chip or -1, and the entry in its list: the chip's lock. */
 	struct {
 		int pin;
 		struct hlist_node link;
-		bool acked;
 	} at[KVM_LINE_CHIPS];
 	/* Resample irqfds, all notified at an EOI.  As kvm_line_marks.irqfd. */
 	struct list_head resamplers;
 	/* Eoifds without a level irqfd.  As kvm_line_marks.irqfd. */
 	struct list_head eoifds;
-	/* Recomputes all pins where the one who changed a mark could not. */
+	/* Recomputes all pins, for an atomic context that must not. */
 	struct work_struct update;
 	struct kvm_line_marks marks;
 };
@@ -92,14 +95,18 @@ struct kvm_irqfd_source {
 	struct kvm_kernel_eoifd __rcu *eoifd;
 };
 
-/* For the path of all irqfds: no call for one that is neither. */
-#define kvm_irqfd_has_line(irqfd)	((irqfd)->source.line)
+/* The line's own callback keeps all others' free of it. */
+#define kvm_irqfd_wakeup_func(irqfd)					\
+	((irqfd)->source.line ? kvm_irqfd_line_wakeup : irqfd_wakeup)
 
 /* Any context, hard IRQ included. */
 bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd);
 
-/* Wait-queue callback of the irqfd's eventfd: wqh->lock held, IRQs off. */
-bool kvm_irqfd_wakeup(struct kvm_kernel_irqfd *irqfd);
+/* Wait-queue callbacks of an irqfd's eventfd: wqh->lock held, IRQs off. */
+int kvm_irqfd_line_wakeup(wait_queue_entry_t *wait, unsigned int mode, int sync,
+			  void *key);
+int irqfd_wakeup(wait_queue_entry_t *wait, unsigned int mode, int sync,
+		 void *key);
 
 /* The irqfd's inject work. */
 bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd);
@@ -111,6 +118,9 @@ bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd);
  */
 void kvm_irq_line_eoi(struct kvm *kvm, int gsi, int irqchip, int pin);
 bool kvm_irq_line_exists(struct kvm *kvm, int gsi);
+
+/* Any context, under the lock of a chip on which the line has a pin. */
+void kvm_irq_line_defer(struct kvm_irq_line *line);
 
 /* Tell who waits for the EOI: irq_srcu, any lock of a chip. */
 void kvm_irq_line_notify(struct kvm *kvm, u32 gsi, struct eventfd_ctx *eventfd);
@@ -139,12 +149,11 @@ int kvm_eoifd_ioctl(struct kvm *kvm, void __user *argp);
 extern struct workqueue_struct *irqfd_cleanup_wq;
 
 /*
- * The chips' half, arch/<arch>/kvm.  try_update: any context, false when only
- * process context can.  update and eoi: process or vCPU context without a
+ * The chips' half, arch/<arch>/kvm.  assert and is_up: any context.  update and eoi: process or vCPU context without a
  * chip's lock.  route: irq_lock.
  */
 bool kvm_arch_irq_line_is_up(struct kvm_irq_line *line);
-bool kvm_arch_irq_line_try_update(struct kvm_irq_line *line);
+void kvm_arch_irq_line_assert(struct kvm_irq_line *line);
 void kvm_arch_irq_line_update(struct kvm_irq_line *line);
 void kvm_arch_irq_line_eoi(struct kvm_irq_line *line, int irqchip, int pin);
 void kvm_arch_irq_line_route(struct kvm_irq_line *line,
@@ -176,17 +185,9 @@ static inline bool kvm_irq_line_sampled(struct kvm_irq_line *line)
 
 struct kvm_irqfd_source { };
 
-static inline bool kvm_irqfd_has_line(struct kvm_kernel_irqfd *irqfd)
-{
-	return false;
-}
+#define kvm_irqfd_wakeup_func(irqfd)	irqfd_wakeup
 
 static inline bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd)
-{
-	return false;
-}
-
-static inline bool kvm_irqfd_wakeup(struct kvm_kernel_irqfd *irqfd)
 {
 	return false;
 }

@@ -14,36 +14,48 @@
  */
 
 #include <linux/eventfd.h>
+#include <linux/hashtable.h>
 #include <linux/kvm_host.h>
 #include <linux/kvm_irqfd.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/srcu.h>
-#include <linux/xarray.h>
 
 #define CREATE_TRACE_POINTS
 #include "level_irqfd_trace.h"
+
+/* Under irq_srcu, or a lock that keeps the line: see kvm->irqfds.lines. */
+static struct kvm_irq_line *irq_line_find(struct kvm *kvm, u32 gsi)
+{
+	struct kvm_irq_line *line;
+
+	hash_for_each_possible_rcu_notrace(kvm->irqfds.lines, line, link, gsi)
+		if (line->gsi == gsi)
+			return line;
+	return NULL;
+}
 
 /*
  * ASSERT
  */
 
 /*
- * Mark the irqfd and recompute its pins, here if the chips allow it.
+ * Mark the irqfd and recompute its pins, or post them to the holder of the
+ * chip's lock.
  *
  * A set mark whose pin is up has nothing to add: the pin cannot go down before
  * an EOI that clears the mark, or a detach, and both recompute after clearing.
  * The check of the pin is for an irqchip that was reset under the mark.
  *
  * test_and_set_bit() orders the mark before the reads of the routes and of the
- * pins.  Pairs with smp_mb() in kvm_arch_irq_line_route(): either the new route
- * is seen here, or the mark is seen there.
+ * pins, and before the post.  Pairs with the barriers of
+ * kvm_arch_irq_line_route(): either the new route is seen here, or the mark is
+ * seen there.
  */
-static void irqfd_raise(struct kvm_kernel_irqfd *irqfd)
+static __always_inline void irqfd_raise(struct kvm_kernel_irqfd *irqfd)
 {
 	struct kvm_irqfd_source *src = &irqfd->source;
 	struct kvm_irq_line *line = src->line;
-	struct kvm *kvm = irqfd->kvm;
 
 	if (test_and_set_bit(src->bit, &src->marks->marked) &&
 	    kvm_arch_irq_line_is_up(line)) {
@@ -51,15 +63,17 @@ static void irqfd_raise(struct kvm_kernel_irqfd *irqfd)
 		return;
 	}
 
-	if (kvm_arch_irq_line_try_update(line)) {
-		atomic64_inc(&kvm->stat.generic.irqfd_level_inplace);
-		trace_kvm_level_assert(line->gsi, KVM_LEVEL_INPLACE);
-		return;
-	}
+	atomic64_inc(&irqfd->kvm->stat.generic.irqfd_level_inplace);
+	trace_kvm_level_assert(line->gsi, KVM_LEVEL_INPLACE);
+	kvm_arch_irq_line_assert(line);
+}
 
-	atomic64_inc(&kvm->stat.generic.irqfd_level_deferred);
+/* What an atomic context must not do.  The line is on a pin of the chip. */
+void kvm_irq_line_defer(struct kvm_irq_line *line)
+{
+	atomic64_inc(&line->kvm->stat.generic.irqfd_level_deferred);
 	trace_kvm_level_assert(line->gsi, KVM_LEVEL_DEFERRED);
-	schedule_work(&irqfd->inject);
+	schedule_work(&line->update);
 }
 
 /*
@@ -70,7 +84,7 @@ static void irqfd_raise(struct kvm_kernel_irqfd *irqfd)
  * the worker runs, and the worker must not send what only left a mark: ->unsent
  * tells it.  A mark that was set against a route change counts as set before it.
  */
-static void irqfd_send(struct kvm_kernel_irqfd *irqfd)
+static noinline void irqfd_send(struct kvm_kernel_irqfd *irqfd)
 {
 	struct kvm_kernel_irq_routing_entry entry;
 	struct kvm *kvm = irqfd->kvm;
@@ -98,31 +112,44 @@ static void irqfd_send(struct kvm_kernel_irqfd *irqfd)
 }
 
 /*
- * Returns false for an irqfd that has no line.
- *
  * No reference is needed: the caller is the wait-queue callback or the assign
  * ioctl, and kvm_irq_line_detach() runs after both have ended.
  */
-bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd)
+static __always_inline void irqfd_assert(struct kvm_kernel_irqfd *irqfd)
 {
-	struct kvm_irq_line *line = irqfd->source.line;
-
-	if (!line)
-		return false;
-
-	if (READ_ONCE(line->routed))
+	if (likely(READ_ONCE(irqfd->source.line->routed)))
 		irqfd_raise(irqfd);
 	else
 		irqfd_send(irqfd);
+}
+
+/* Returns false for an irqfd that has no line. */
+bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd)
+{
+	if (!irqfd->source.line)
+		return false;
+
+	irqfd_assert(irqfd);
 	return true;
 }
 
-bool kvm_irqfd_wakeup(struct kvm_kernel_irqfd *irqfd)
+int kvm_irqfd_line_wakeup(wait_queue_entry_t *wait, unsigned int mode, int sync,
+			  void *key)
 {
+	struct kvm_kernel_irqfd *irqfd =
+		container_of(wait, struct kvm_kernel_irqfd, wait);
+	__poll_t flags = key_to_poll(key);
 	u64 cnt;
 
-	eventfd_ctx_do_read(irqfd->eventfd, &cnt);
-	return kvm_irqfd_assert(irqfd);
+	if (flags & EPOLLIN) {
+		eventfd_ctx_do_read(irqfd->eventfd, &cnt);
+		irqfd_assert(irqfd);
+	}
+
+	if (unlikely(flags & EPOLLHUP))
+		irqfd_wakeup(wait, mode, sync, poll_to_key(EPOLLHUP));
+
+	return !!(flags & EPOLLIN);
 }
 
 /*
@@ -221,19 +248,12 @@ static bool irqfd_ack(struct kvm_irq_line *line, struct kvm_line_marks *m,
 }
 
 /*
- * A route change that finds no mark leaves the pin alone, unless it sees that
- * an EOI, which has just cleared it, still owes the recomputation.  Ordered
- * before the clearing by test_and_clear_bit().
+ * ->acked goes first: a route change that finds no mark leaves the pin alone,
+ * unless it sees that an EOI, which has just cleared it, owes a recomputation.
+ * Ordered by test_and_clear_bit().
+ *
+ * Visits the marked irqfds only, however many sit on the line.
  */
-static void irq_line_owes_update(struct kvm_irq_line *line)
-{
-	int chip;
-
-	for (chip = 0; chip < KVM_LINE_CHIPS; chip++)
-		WRITE_ONCE(line->at[chip].acked, true);
-}
-
-/* Visits the marked irqfds only, however many sit on the line. */
 static bool irq_line_ack(struct kvm_irq_line *line)
 {
 	struct kvm_line_marks *m;
@@ -244,7 +264,7 @@ static bool irq_line_ack(struct kvm_irq_line *line)
 	for (m = &line->marks; m; m = READ_ONCE(m->next)) {
 		bits = READ_ONCE(m->marked) & READ_ONCE(m->sampled);
 		if (bits)
-			irq_line_owes_update(line);
+			WRITE_ONCE(line->acked, ~0UL);
 		for (; bits; bits &= bits - 1)
 			acked |= irqfd_ack(line, m, __ffs(bits));
 	}
@@ -261,7 +281,7 @@ static bool irq_line_ack(struct kvm_irq_line *line)
  */
 void kvm_irq_line_eoi(struct kvm *kvm, int gsi, int irqchip, int pin)
 {
-	struct kvm_irq_line *line = xa_load(&kvm->irqfds.lines, gsi);
+	struct kvm_irq_line *line = irq_line_find(kvm, gsi);
 	bool acked;
 
 	if (!line)
@@ -300,7 +320,7 @@ bool kvm_irq_line_resample(struct kvm_irq_line *line)
 
 bool kvm_irq_line_exists(struct kvm *kvm, int gsi)
 {
-	return xa_load(&kvm->irqfds.lines, gsi);
+	return irq_line_find(kvm, gsi);
 }
 
 /*
@@ -327,14 +347,14 @@ static void irq_line_reroute(struct kvm_irq_line *line)
 void kvm_irq_lines_reroute(struct kvm *kvm)
 {
 	struct kvm_irq_line *line;
-	unsigned long gsi;
+	int bkt;
 
 	lockdep_assert_held(&kvm->irq_lock);
 
-	if (xa_empty(&kvm->irqfds.lines))
+	if (hash_empty(kvm->irqfds.lines))
 		return;
 
-	xa_for_each(&kvm->irqfds.lines, gsi, line)
+	hash_for_each(kvm->irqfds.lines, bkt, line, link)
 		irq_line_reroute(line);
 
 	/* Exits for EOIs follow the pins. */
@@ -343,7 +363,7 @@ void kvm_irq_lines_reroute(struct kvm *kvm)
 
 void kvm_irq_lines_init(struct kvm *kvm)
 {
-	xa_init(&kvm->irqfds.lines);
+	hash_init(kvm->irqfds.lines);
 	INIT_LIST_HEAD(&kvm->irqfds.eoifds);
 }
 
@@ -356,7 +376,7 @@ static void irq_line_update_work(struct work_struct *work)
 static struct kvm_irq_line *irq_line_create(struct kvm *kvm, u32 gsi)
 {
 	struct kvm_irq_line *line;
-	int chip, ret;
+	int chip;
 
 	line = kzalloc(sizeof(*line), GFP_KERNEL_ACCOUNT);
 	if (!line)
@@ -371,15 +391,9 @@ static struct kvm_irq_line *irq_line_create(struct kvm *kvm, u32 gsi)
 		line->at[chip].pin = -1;
 
 	mutex_lock(&kvm->irq_lock);
-	ret = xa_insert(&kvm->irqfds.lines, gsi, line, GFP_KERNEL_ACCOUNT);
-	if (!ret)
-		irq_line_reroute(line);
+	hash_add_rcu(kvm->irqfds.lines, &line->link, gsi);
+	irq_line_reroute(line);
 	mutex_unlock(&kvm->irq_lock);
-
-	if (ret) {
-		kfree(line);
-		return ERR_PTR(ret);
-	}
 
 	/* An EOI of this GSI must exit from now on. */
 	kvm_arch_post_irq_ack_notifier_list_update(kvm);
@@ -392,7 +406,7 @@ struct kvm_irq_line *kvm_irq_line_get(struct kvm *kvm, u32 gsi)
 
 	lockdep_assert_held(&kvm->irqfds.resampler_lock);
 
-	line = xa_load(&kvm->irqfds.lines, gsi);
+	line = irq_line_find(kvm, gsi);
 	if (!line)
 		line = irq_line_create(kvm, gsi);
 	if (!IS_ERR(line))
@@ -415,7 +429,7 @@ struct kvm_irq_line *kvm_irq_line_put(struct kvm_irq_line *line)
 		return NULL;
 
 	mutex_lock(&kvm->irq_lock);
-	xa_erase(&kvm->irqfds.lines, line->gsi);
+	hash_del_rcu(&line->link);
 	kvm_arch_irq_line_route(line, NULL, 0);
 	mutex_unlock(&kvm->irq_lock);
 	return line;
