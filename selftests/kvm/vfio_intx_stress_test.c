@@ -8,8 +8,12 @@
  * reads all chips.  No interrupt is lost or doubled, and on a kernel with level
  * irqfds none goes to a worker.
  *
- * level, level_dual		GSI 20; GSI 10, which has a PIC and an IOAPIC pin
- * resample, resample_dual	the same for RESAMPLE
+ * level		GSI 20
+ * level_dual		GSI 10, which has a PIC and an IOAPIC pin, taken by the latter
+ * level_pic		the same, taken by the PIC, whose pin vCPU 2 masks
+ * resample		the same three for RESAMPLE
+ * resample_dual
+ * resample_pic
  */
 #include "level_irqfd.h"
 #include "vfio_edu.h"
@@ -20,7 +24,7 @@
 #define VS_SPINS	300000000UL
 
 struct vs_guest {
-	u32 pin;
+	u32 pin, pic;
 	volatile u32 isr;
 	volatile u32 stop;
 };
@@ -38,7 +42,16 @@ struct vs {
 
 static void vs_rte(u32 flags)
 {
+	if (vs_guest.pic)
+		flags = LI_RTE_MASKED;
 	li_ioapic_write(0x10 + 2 * vs_guest.pin, flags | LI_RTE_LEVEL | VS_VECTOR);
+}
+
+static void vs_pic_eoi(bool slave)
+{
+	if (slave)
+		li_outb(0xa0, 0x20);
+	li_outb(0x20, 0x20);
 }
 
 static void vs_isr(struct ex_regs *regs)
@@ -47,7 +60,27 @@ static void vs_isr(struct ex_regs *regs)
 		return;
 	vs_guest.isr++;
 	edu_write(EDU_ACK, 1);
-	x2apic_write_reg(APIC_EOI, 0);
+	if (vs_guest.pic)
+		vs_pic_eoi(true);
+	else
+		x2apic_write_reg(APIC_EOI, 0);
+}
+
+/* The pin was masked between the PIC's request and the vCPU's INTA. */
+static void vs_spurious(struct ex_regs *regs)
+{
+	if (regs->vector == LI_PIC_VECTOR + 15)
+		vs_pic_eoi(false);
+}
+
+static void vs_init_pic(void)
+{
+	li_guest_init_pic(vs_guest.pic);
+	li_outb(0x4d0, 0xf8);
+	li_outb(0x4d1, 0xde);
+	x2apic_write_reg(LI_LVT0, vs_guest.pic ? APIC_DM_EXTINT : APIC_LVT_MASKED);
+	if (vs_guest.pic)
+		li_outb(0xa1, 0xff & ~BIT(vs_guest.pin - 8));
 }
 
 static void vs_take(void)
@@ -56,8 +89,7 @@ static void vs_take(void)
 	u64 n;
 
 	x2apic_enable();
-	li_outb(0x21, 0xff);
-	li_outb(0xa1, 0xff);
+	vs_init_pic();
 	li_ioapic_write(0x10 + 2 * vs_guest.pin + 1, 0);
 	vs_rte(0);
 	GUEST_SYNC(0);
@@ -88,12 +120,13 @@ static void vs_hammer_rte(void)
 
 static void vs_hammer_pic(void)
 {
+	u8 live = vs_guest.pic ? 0xff & ~BIT(vs_guest.pin - 8) : 0xff;
+
 	x2apic_enable();
 	while (!vs_guest.stop) {
-		li_outb(0x21, 0xfb);
 		li_outb(0xa1, 0xff);
 		li_outb(0x4d1, 0xde);
-		li_outb(0x21, 0xff);
+		li_outb(0xa1, live);
 	}
 	GUEST_DONE();
 }
@@ -160,8 +193,12 @@ static void vs_create(struct vs *vs, const struct li_kind *kind)
 	edu_map_guest(&vs->edu, vs->vm);
 	virt_pg_map(vs->vm, LI_IOAPIC_GPA, LI_IOAPIC_GPA);
 	vm_install_exception_handler(vs->vm, VS_VECTOR, vs_isr);
+	vm_install_exception_handler(vs->vm, LI_PIC_VECTOR + kind->gsi, vs_isr);
+	vm_install_exception_handler(vs->vm, LI_PIC_VECTOR + 7, vs_spurious);
+	vm_install_exception_handler(vs->vm, LI_PIC_VECTOR + 15, vs_spurious);
 	vs->g = addr_gva2hva(vs->vm, (vm_vaddr_t)&vs_guest);
 	vs->g->pin = kind->gsi;
+	vs->g->pic = kind->pic;
 	if (kind->resample) {
 		kvm_irqfd_resample(vs->vm, vs->edu.trigger, kind->gsi, vs->edu.unmask);
 	} else {
@@ -190,7 +227,7 @@ static void stress(const struct li_kind *kind)
 	pthread_join(chips, NULL);
 
 	LI_EQ(vs.g->isr, VS_INTERRUPTS, "interrupts");
-	li_pin_is(vs.vm, kind->gsi, false, false);
+	li_pin_is(vs.vm, kind->gsi, kind->pic, false);
 	if (li_has_caps())
 		LI_EQ(vm_get_stat(vs.vm, "irqfd_level_deferred"), 0, "signals left to a worker");
 	kvm_vm_free(vs.vm);
@@ -200,13 +237,17 @@ static void stress(const struct li_kind *kind)
 int main(int argc, char **argv)
 {
 	static const struct li_kind level = { 20 }, level_dual = { 10 };
+	static const struct li_kind level_pic = { 10, .pic = true };
 	static const struct li_kind resample = { 20, .resample = true };
 	static const struct li_kind resample_dual = { 10, .resample = true };
+	static const struct li_kind resample_pic = { 10, .pic = true, .resample = true };
 	static const struct li_subtest tests[] = {
 		{ "level", NULL, false, stress, &level },
 		{ "level_dual", NULL, false, stress, &level_dual },
+		{ "level_pic", NULL, false, stress, &level_pic },
 		{ "resample", NULL, true, stress, &resample },
 		{ "resample_dual", NULL, true, stress, &resample_dual },
+		{ "resample_pic", NULL, true, stress, &resample_pic },
 	};
 	char bdf[NAME_MAX + 1];
 
