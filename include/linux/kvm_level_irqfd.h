@@ -149,7 +149,8 @@ int kvm_eoifd_ioctl(struct kvm *kvm, void __user *argp);
 extern struct workqueue_struct *irqfd_cleanup_wq;
 
 /*
- * The chips' half, arch/<arch>/kvm.  assert and is_up: any context.  update and eoi: process or vCPU context without a
+ * The chips' half, arch/<arch>/kvm.  assert recomputes from any context, with
+ * any lock of a chip held; is_up: any context.  update and eoi: process or vCPU context without a
  * chip's lock.  route: irq_lock.
  */
 bool kvm_arch_irq_line_is_up(struct kvm_irq_line *line);

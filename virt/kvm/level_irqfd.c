@@ -302,9 +302,9 @@ void kvm_irq_line_eoi(struct kvm *kvm, int gsi, int irqchip, int pin)
 /*
  * Re-sample a line whose pin saw an EOI while it was masked: what was asserted
  * since may be gone.  Returns whether a mark was cleared; the caller holds a
- * chip's lock and recomputes that chip's pin.  A pin of the line on another
- * chip is left to the worker: that chip's lock must not be taken under this
- * one, since each chip may be the first.
+ * chip's lock and recomputes that chip's pin.  That of another chip follows the
+ * marks as after a signal: its lock must not be waited for under this one, since
+ * each chip may be the first.
  */
 bool kvm_irq_line_resample(struct kvm_irq_line *line)
 {
@@ -314,7 +314,7 @@ bool kvm_irq_line_resample(struct kvm_irq_line *line)
 		return false;
 
 	if (hweight_long(READ_ONCE(line->routed)) > 1)
-		schedule_work(&line->update);
+		kvm_arch_irq_line_assert(line);
 	return true;
 }
 

@@ -55,11 +55,10 @@ int kvm_ioapic_deliver(struct kvm_ioapic *ioapic, int pin,
 
 	lockdep_assert_held(&ioapic->lock);
 
-	if (!ioapic->level.atomic)
-		return kvm_irq_delivery_to_apic(ioapic->kvm, NULL, irq, NULL);
-
 	if (kvm_irq_delivery_to_apic_fast(ioapic->kvm, NULL, irq, &r, NULL))
 		return r;
+	if (!ioapic->level.atomic)
+		return kvm_irq_delivery_to_apic(ioapic->kvm, NULL, irq, NULL);
 
 	ioapic->level.undelivered |= BIT(pin);
 	return 0;
@@ -100,7 +99,8 @@ static void ioapic_try_update_pin(struct kvm_ioapic *ioapic, int pin)
 static void ioapic_assert_pin(struct kvm_ioapic *ioapic, int pin,
 			      struct kvm_irq_line *line)
 {
-	int ret;
+	union kvm_ioapic_redirect_entry *e = &ioapic->redirtbl[pin];
+	int ret = -1;
 
 	if (ioapic_pin_is_edge(ioapic, pin) || !kvm_irq_line_marked(line)) {
 		ioapic_try_update_pin(ioapic, pin);
@@ -109,10 +109,12 @@ static void ioapic_assert_pin(struct kvm_ioapic *ioapic, int pin,
 
 	/* As ioapic_set_irq() does, up. */
 	ioapic->irr |= BIT(pin);
-	ioapic->level.atomic = true;
-	ret = ioapic_service(ioapic, pin, false);
-	ioapic->level.atomic = false;
-	trace_kvm_ioapic_set_irq(ioapic->redirtbl[pin].bits, pin, ret == 0);
+	if (!e->fields.remote_irr) {
+		ioapic->level.atomic = true;
+		ret = ioapic_service(ioapic, pin, false);
+		ioapic->level.atomic = false;
+	}
+	trace_kvm_ioapic_set_irq(e->bits, pin, ret == 0);
 	if (ioapic->level.undelivered & BIT(pin))
 		ioapic_defer(ioapic, pin);
 }

@@ -47,17 +47,21 @@ bool kvm_pic_pin_marked(struct kvm_pic *pic, int pin)
 	return false;
 }
 
-static void pic_update_pin(struct kvm_pic *pic, int pin)
+static void pic_set_pin(struct kvm_pic *pic, int pin, bool up)
 {
 	struct kvm_kpic_state *s = &pic->pics[pin >> 3];
-	bool up;
 	int ret;
 
-	lockdep_assert_held(&pic->lock);
-
-	up = pic->irq_states[pin] || kvm_pic_pin_marked(pic, pin);
 	ret = pic_set_irq1(s, pin & 7, up);
 	trace_kvm_pic_set_irq(pin >> 3, pin & 7, s->elcr, s->imr, ret == 0);
+}
+
+static void pic_update_pin(struct kvm_pic *pic, int pin)
+{
+	lockdep_assert_held(&pic->lock);
+
+	pic_set_pin(pic, pin,
+		    pic->irq_states[pin] || kvm_pic_pin_marked(pic, pin));
 }
 
 /*
@@ -92,14 +96,14 @@ static void pic_defer(struct kvm_pic *pic, int pin)
  * In a context that is, or may be, atomic.  A masked pin, as all are where the
  * guest uses the IOAPIC, has no part in the output.
  */
-static void pic_try_update_pin(struct kvm_pic *pic, int pin)
+static void pic_try_update_irq(struct kvm_pic *pic, int pin)
 {
-	bool wakeup = pic->wakeup_needed;
+	bool wakeup;
 
-	pic_update_pin(pic, pin);
 	if (pic->pics[pin >> 3].imr & BIT(pin & 7))
 		return;
 
+	wakeup = pic->wakeup_needed;
 	pic_update_irq(pic);
 	if (!pic->wakeup_needed || wakeup)
 		return;
@@ -117,8 +121,10 @@ static void pic_drain(struct kvm_pic *pic)
 
 	while (READ_ONCE(pic->level.posted) && spin_trylock(&pic->lock)) {
 		pins = xchg(&pic->level.posted, 0);
-		for_each_set_bit(pin, &pins, KVM_LEVEL_PIC_PINS)
-			pic_try_update_pin(pic, pin);
+		for_each_set_bit(pin, &pins, KVM_LEVEL_PIC_PINS) {
+			pic_update_pin(pic, pin);
+			pic_try_update_irq(pic, pin);
+		}
 		spin_unlock(&pic->lock);
 		smp_mb();
 	}
@@ -154,8 +160,14 @@ void kvm_pic_line_assert(struct kvm_irq_line *line, enum kvm_line_chip chip)
 
 	if (spin_trylock(&pic->lock)) {
 		pin = line->at[chip].pin;
-		if (pin >= 0)
-			pic_try_update_pin(pic, pin);
+		if (pin >= 0) {
+			/* Seldom is it not this line that holds the pin. */
+			if (kvm_irq_line_marked(line))
+				pic_set_pin(pic, pin, true);
+			else
+				pic_update_pin(pic, pin);
+			pic_try_update_irq(pic, pin);
+		}
 		kvm_pic_unlock(pic);
 		return;
 	}
