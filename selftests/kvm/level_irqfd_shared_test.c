@@ -3,7 +3,7 @@
  * Many sources of one line: what happens to one drops nothing of another.
  *
  * two_levels		an EOI acknowledges the marked ones only
- * deassign_one		a de-assign leaves what the other holds
+ * deassign_one		a de-assign leaves what the other holds, and takes its own
  * two_levels_pic	both, by the slave PIC
  * bare_and_bound	an EOI does not lower a bare sharer
  * irq_line		KVM_IRQ_LINE and a level irqfd
@@ -94,6 +94,12 @@ static void deassign_one(void)
 	kvm_irqfd_level(li.vm, a, 20);
 	li_irq_line(li.vm, 20, 0);
 	li_line_is(&li, false);
+	/* The one that asserted takes its assertion along, the other stays. */
+	kvm_irqfd_level(li.vm, b, 20);
+	li_signal(b);
+	li_line_is(&li, true);
+	kvm_irqfd_deassign(li.vm, b, 20);
+	LI_EQ(li_pin_irr(li.vm, 20, false), 0, "pin after the de-assign");
 	/* One that was never marked lowers nothing either. */
 	kvm_irqfd_level(li.vm, b, 20);
 	li_signal(b);
