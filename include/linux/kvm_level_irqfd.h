@@ -25,6 +25,10 @@ struct kvm_kernel_eoifd;
 struct kvm_kernel_irq_routing_entry;
 struct kvm_kernel_irqfd;
 
+/* eventfd.c; wqh->lock held, IRQs off. */
+int irqfd_wakeup(wait_queue_entry_t *wait, unsigned int mode, int sync,
+		 void *key);
+
 #ifdef CONFIG_HAVE_KVM_LEVEL_IRQFD
 
 /* The chips that can have a pin for a line; both PICs share a lock. */
@@ -96,17 +100,10 @@ struct kvm_irqfd_source {
 };
 
 /* The line's own callback keeps all others' free of it. */
-#define kvm_irqfd_wakeup_func(irqfd)					\
-	((irqfd)->source.line ? kvm_irqfd_line_wakeup : irqfd_wakeup)
+wait_queue_func_t kvm_irqfd_wakeup_func(struct kvm_kernel_irqfd *irqfd);
 
 /* Any context, hard IRQ included. */
 bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd);
-
-/* Wait-queue callbacks of an irqfd's eventfd: wqh->lock held, IRQs off. */
-int kvm_irqfd_line_wakeup(wait_queue_entry_t *wait, unsigned int mode, int sync,
-			  void *key);
-int irqfd_wakeup(wait_queue_entry_t *wait, unsigned int mode, int sync,
-		 void *key);
 
 /* The irqfd's inject work. */
 bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd);
@@ -161,6 +158,9 @@ void kvm_arch_irq_line_route(struct kvm_irq_line *line,
 			     struct kvm_kernel_irq_routing_entry *entries,
 			     int n);
 
+/* Under irq_srcu, or a lock that keeps the line: see kvm->irqfds.lines. */
+struct kvm_irq_line *kvm_irq_line_find(struct kvm *kvm, u32 gsi);
+
 static inline bool kvm_irq_line_marked(struct kvm_irq_line *line)
 {
 	struct kvm_line_marks *m;
@@ -186,7 +186,11 @@ static inline bool kvm_irq_line_sampled(struct kvm_irq_line *line)
 
 struct kvm_irqfd_source { };
 
-#define kvm_irqfd_wakeup_func(irqfd)	irqfd_wakeup
+static inline wait_queue_func_t
+kvm_irqfd_wakeup_func(struct kvm_kernel_irqfd *irqfd)
+{
+	return irqfd_wakeup;
+}
 
 static inline bool kvm_irqfd_assert(struct kvm_kernel_irqfd *irqfd)
 {

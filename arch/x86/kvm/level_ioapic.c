@@ -133,6 +133,7 @@ static void ioapic_drain(struct kvm_ioapic *ioapic)
 		for_each_set_bit(pin, &pins, KVM_LEVEL_IOAPIC_PINS)
 			ioapic_try_update_pin(ioapic, pin);
 		spin_unlock(&ioapic->lock);
+		/* As in kvm_ioapic_unlock(). */
 		smp_mb();
 	}
 }
@@ -154,6 +155,7 @@ bool kvm_ioapic_line_is_up(struct kvm_irq_line *line)
 	struct kvm_ioapic *ioapic = line->kvm->arch.vioapic;
 	int pin = READ_ONCE(line->at[KVM_LINE_IOAPIC].pin);
 
+	/* A torn value costs a recomputation, see kvm_arch_irq_line_is_up(). */
 	return pin < 0 || data_race(ioapic->irr) & BIT(pin);
 }
 

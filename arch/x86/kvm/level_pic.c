@@ -29,20 +29,14 @@ static struct kvm_irq_line *line_at_pic(struct hlist_node *node, int pin)
 			    at[KVM_LINE_PIC_SLAVE].link);
 }
 
-#define for_each_line_at_pic(line, node, pic, pin)			\
-	for (node = (pic)->level.lines[pin].first;			\
-	     node && (line = line_at_pic(node, pin), true);		\
-	     node = node->next)
-
 bool kvm_pic_pin_marked(struct kvm_pic *pic, int pin)
 {
-	struct kvm_irq_line *line;
 	struct hlist_node *node;
 
 	lockdep_assert_held(&pic->lock);
 
-	for_each_line_at_pic(line, node, pic, pin)
-		if (kvm_irq_line_marked(line))
+	hlist_for_each(node, &pic->level.lines[pin])
+		if (kvm_irq_line_marked(line_at_pic(node, pin)))
 			return true;
 	return false;
 }
@@ -126,6 +120,7 @@ static void pic_drain(struct kvm_pic *pic)
 			pic_try_update_irq(pic, pin);
 		}
 		spin_unlock(&pic->lock);
+		/* As in kvm_pic_unlock(). */
 		smp_mb();
 	}
 }
@@ -148,8 +143,27 @@ bool kvm_pic_line_is_up(struct kvm_irq_line *line, enum kvm_line_chip chip)
 	struct kvm_pic *pic = line->kvm->arch.vpic;
 	int pin = READ_ONCE(line->at[chip].pin);
 
-	return pin < 0 ||
-	       data_race(pic->pics[pin >> 3].last_irr) & BIT(pin & 7);
+	if (pin < 0)
+		return true;
+
+	/* A torn value costs a recomputation, see kvm_arch_irq_line_is_up(). */
+	return data_race(pic->pics[pin >> 3].last_irr) & BIT(pin & 7);
+}
+
+static void pic_assert(struct kvm_pic *pic, struct kvm_irq_line *line,
+		       enum kvm_line_chip chip)
+{
+	int pin = line->at[chip].pin;
+
+	if (pin < 0)
+		return;
+
+	/* Seldom is it not this line that holds the pin. */
+	if (kvm_irq_line_marked(line))
+		pic_set_pin(pic, pin, true);
+	else
+		pic_update_pin(pic, pin);
+	pic_try_update_irq(pic, pin);
 }
 
 /* A free lock saves the atomic post.  The pin is read again under it. */
@@ -159,15 +173,7 @@ void kvm_pic_line_assert(struct kvm_irq_line *line, enum kvm_line_chip chip)
 	int pin;
 
 	if (spin_trylock(&pic->lock)) {
-		pin = line->at[chip].pin;
-		if (pin >= 0) {
-			/* Seldom is it not this line that holds the pin. */
-			if (kvm_irq_line_marked(line))
-				pic_set_pin(pic, pin, true);
-			else
-				pic_update_pin(pic, pin);
-			pic_try_update_irq(pic, pin);
-		}
+		pic_assert(pic, line, chip);
 		kvm_pic_unlock(pic);
 		return;
 	}
@@ -205,13 +211,12 @@ void kvm_pic_line_update(struct kvm_irq_line *line, enum kvm_line_chip chip)
 static void pic_lower_acked(struct kvm_pic *pic, int pin)
 {
 	struct kvm_pin_sources s = { .held = pic->irq_states[pin] };
-	struct kvm_irq_line *line;
 	struct hlist_node *node;
 
 	lockdep_assert_held(&pic->lock);
 
-	for_each_line_at_pic(line, node, pic, pin)
-		kvm_irq_line_sources(line, pic_chip(pin), &s);
+	hlist_for_each(node, &pic->level.lines[pin])
+		kvm_irq_line_sources(line_at_pic(node, pin), pic_chip(pin), &s);
 	if (s.acked && !s.held)
 		pic->pics[pin >> 3].last_irr &= ~BIT(pin & 7);
 }
@@ -243,14 +248,13 @@ void kvm_pic_pin_eoi(struct kvm_pic *pic, int pin)
 /* Ask those who can be asked, then let a level pin follow its sources. */
 static void pic_resample(struct kvm_pic *pic, int pin)
 {
-	struct kvm_irq_line *line;
 	struct hlist_node *node;
 	bool asked = false;
 	int idx;
 
 	idx = srcu_read_lock(&pic->kvm->irq_srcu);
-	for_each_line_at_pic(line, node, pic, pin)
-		asked |= kvm_irq_line_resample(line);
+	hlist_for_each(node, &pic->level.lines[pin])
+		asked |= kvm_irq_line_resample(line_at_pic(node, pin));
 	srcu_read_unlock(&pic->kvm->irq_srcu, idx);
 
 	if (asked)

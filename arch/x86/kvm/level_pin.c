@@ -40,10 +40,6 @@
 
 #define PICS	(BIT(KVM_LINE_PIC_MASTER) | BIT(KVM_LINE_PIC_SLAVE))
 
-/* The slave first: the master latches its output, and would keep it. */
-#define for_each_pic(chip)						\
-	for (chip = KVM_LINE_PIC_SLAVE; chip >= KVM_LINE_PIC_MASTER; chip--)
-
 /*
  * Whether the line may hold its pin on the chip up: by a mark, or by one that
  * an EOI has cleared without having come to recompute.
@@ -87,7 +83,7 @@ bool kvm_arch_irq_line_is_up(struct kvm_irq_line *line)
 
 	if (!kvm_ioapic_line_is_up(line))
 		return false;
-	for_each_pic(chip)
+	for (chip = KVM_LINE_PIC_SLAVE; chip >= KVM_LINE_PIC_MASTER; chip--)
 		if (!kvm_pic_line_is_up(line, chip))
 			return false;
 	return true;
@@ -100,7 +96,7 @@ void kvm_arch_irq_line_assert(struct kvm_irq_line *line)
 	int chip;
 
 	if (unlikely(routed & PICS))
-		for_each_pic(chip)
+		for (chip = KVM_LINE_PIC_SLAVE; chip >= KVM_LINE_PIC_MASTER; chip--)
 			if (routed & BIT(chip))
 				kvm_pic_line_assert(line, chip);
 	if (routed & BIT(KVM_LINE_IOAPIC))
@@ -113,7 +109,7 @@ void kvm_arch_irq_line_update(struct kvm_irq_line *line)
 	int chip;
 
 	if (routed & PICS)
-		for_each_pic(chip)
+		for (chip = KVM_LINE_PIC_SLAVE; chip >= KVM_LINE_PIC_MASTER; chip--)
 			kvm_pic_line_update(line, chip);
 	if (routed & BIT(KVM_LINE_IOAPIC))
 		kvm_ioapic_line_update(line);
@@ -128,8 +124,9 @@ void kvm_arch_irq_line_eoi(struct kvm_irq_line *line, int irqchip, int pin)
 {
 	int here, chip;
 
+	/* The slave first: the master latches its output, and would keep it. */
 	if (READ_ONCE(line->routed) & PICS)
-		for_each_pic(chip)
+		for (chip = KVM_LINE_PIC_SLAVE; chip >= KVM_LINE_PIC_MASTER; chip--)
 			if (READ_ONCE(line->at[chip].pin) >= 0)
 				kvm_pic_line_eoi(line, chip);
 
@@ -184,6 +181,6 @@ void kvm_arch_irq_line_route(struct kvm_irq_line *line,
 	smp_mb();
 
 	kvm_ioapic_line_route(line, pins[KVM_LINE_IOAPIC]);
-	for_each_pic(chip)
+	for (chip = KVM_LINE_PIC_SLAVE; chip >= KVM_LINE_PIC_MASTER; chip--)
 		kvm_pic_line_route(line, chip, pins[chip]);
 }

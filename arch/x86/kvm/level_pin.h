@@ -36,7 +36,7 @@ struct kvm_pic_level {
 };
 
 /* Hooks of the chips.  Under the chip's lock, which unlock drops. */
-void kvm_ioapic_unlock(struct kvm_ioapic *ioapic);
+void kvm_ioapic_unlock(struct kvm_ioapic *ioapic) __releases(&ioapic->lock);
 bool kvm_ioapic_pin_marked(struct kvm_ioapic *ioapic, int pin);
 int kvm_ioapic_deliver(struct kvm_ioapic *ioapic, int pin,
 		       struct kvm_lapic_irq *irq);
@@ -47,7 +47,7 @@ void kvm_ioapic_pin_eoi(struct kvm_ioapic *ioapic, int pin);
 void kvm_ioapic_pin_mask(struct kvm_ioapic *ioapic, int pin, bool mask);
 void kvm_ioapic_restored(struct kvm_ioapic *ioapic);
 
-void kvm_pic_unlock(struct kvm_pic *pic);
+void kvm_pic_unlock(struct kvm_pic *pic) __releases(&pic->lock);
 bool kvm_pic_pin_marked(struct kvm_pic *pic, int pin);
 void kvm_pic_follow_marks(struct kvm_kpic_state *s, bool reset);
 void kvm_pic_pin_eoi(struct kvm_pic *pic, int pin);
@@ -57,8 +57,8 @@ void kvm_pic_pin_mask(struct kvm_pic *pic, int pin, bool mask);
 int ioapic_set_irq(struct kvm_ioapic *ioapic, unsigned int irq, int irq_level,
 		   bool line_status);
 int ioapic_service(struct kvm_ioapic *ioapic, int irq, bool line_status);
-void pic_lock(struct kvm_pic *pic);
-void pic_unlock(struct kvm_pic *pic);
+void pic_lock(struct kvm_pic *pic) __acquires(&pic->lock);
+void pic_unlock(struct kvm_pic *pic) __releases(&pic->lock);
 int pic_set_irq1(struct kvm_kpic_state *s, int irq, int level);
 void pic_update_irq(struct kvm_pic *s);
 
