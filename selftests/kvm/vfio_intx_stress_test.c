@@ -14,6 +14,9 @@
  * resample		the same three for RESAMPLE
  * resample_dual
  * resample_pic
+ * once			GSI 20: the host lowers another GSI as the device interrupts, and
+ *			then leaves the chips alone, so that nobody repairs a lost post
+ * once_pic		the same, GSI 10 taken by the PIC
  */
 #include "level_irqfd.h"
 #include "vfio_edu.h"
@@ -25,7 +28,7 @@
 
 struct vs_guest {
 	u32 pin, pic;
-	volatile u32 isr;
+	volatile u32 isr, round;
 	volatile u32 stop;
 };
 
@@ -95,6 +98,7 @@ static void vs_take(void)
 	GUEST_SYNC(0);
 	asm volatile("sti; nop" : : : "memory");
 	for (i = 1; i <= VS_INTERRUPTS; i++) {
+		vs_guest.round = i;
 		edu_write(EDU_RAISE, 1);
 		for (n = 0; n < VS_SPINS && vs_guest.isr < i; n++)
 			barrier();
@@ -179,6 +183,21 @@ static void *vs_chips_thread(void *arg)
 	return NULL;
 }
 
+static void *vs_once_thread(void *arg)
+{
+	struct vs *vs = arg;
+	u32 seen = 0, i;
+
+	while (!vs->g->stop) {
+		if (vs->g->round == seen)
+			continue;
+		seen = vs->g->round;
+		for (i = 0; i <= seen % 32; i++)
+			li_irq_line(vs->vm, 11, 0);
+	}
+	return NULL;
+}
+
 static void vs_create(struct vs *vs, const struct li_kind *kind)
 {
 	static void (*const code[VS_VCPUS])(void) = {
@@ -208,6 +227,32 @@ static void vs_create(struct vs *vs, const struct li_kind *kind)
 	edu_enable_intx(&vs->edu);
 }
 
+static void vs_check(struct vs *vs, const struct li_kind *kind)
+{
+	LI_EQ(vs->g->isr, VS_INTERRUPTS, "interrupts");
+	li_pin_is(vs->vm, kind->gsi, kind->pic, false);
+	if (li_has_caps())
+		LI_EQ(vm_get_stat(vs->vm, "irqfd_level_deferred"), 0,
+		      "signals left to a worker");
+	kvm_vm_free(vs->vm);
+	edu_close(&vs->edu);
+}
+
+static void once(const struct li_kind *kind)
+{
+	pthread_t chips;
+	struct ucall uc;
+	struct vs vs;
+
+	vs_create(&vs, kind);
+	vcpu_run(vs.vcpu[0]);
+	LI_EQ(get_ucall(vs.vcpu[0], &uc), UCALL_SYNC, "first exit");
+	pthread_create(&chips, NULL, vs_once_thread, &vs);
+	vs_finish(vs.vcpu[0]);
+	pthread_join(chips, NULL);
+	vs_check(&vs, kind);
+}
+
 static void stress(const struct li_kind *kind)
 {
 	pthread_t threads[VS_VCPUS], chips;
@@ -225,13 +270,7 @@ static void stress(const struct li_kind *kind)
 	for (i = 1; i < VS_VCPUS; i++)
 		pthread_join(threads[i], NULL);
 	pthread_join(chips, NULL);
-
-	LI_EQ(vs.g->isr, VS_INTERRUPTS, "interrupts");
-	li_pin_is(vs.vm, kind->gsi, kind->pic, false);
-	if (li_has_caps())
-		LI_EQ(vm_get_stat(vs.vm, "irqfd_level_deferred"), 0, "signals left to a worker");
-	kvm_vm_free(vs.vm);
-	edu_close(&vs.edu);
+	vs_check(&vs, kind);
 }
 
 int main(int argc, char **argv)
@@ -248,6 +287,8 @@ int main(int argc, char **argv)
 		{ "resample", NULL, true, stress, &resample },
 		{ "resample_dual", NULL, true, stress, &resample_dual },
 		{ "resample_pic", NULL, true, stress, &resample_pic },
+		{ "once", NULL, false, once, &level },
+		{ "once_pic", NULL, false, once, &level_pic },
 	};
 	char bdf[NAME_MAX + 1];
 
