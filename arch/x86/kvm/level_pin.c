@@ -53,23 +53,38 @@ bool kvm_irq_line_holds(struct kvm_irq_line *line, enum kvm_line_chip chip)
 	return marked || READ_ONCE(line->acked) & BIT(chip);
 }
 
+/*
+ * The bit in ->acked is taken, and then the marks are read.  Another EOI may
+ * have set the bit too, and be about to clear a mark that is seen set here: it
+ * still owes its recomputation, so the bit goes back.  It set the bit after it
+ * had seen the mark, hence a bit that is taken from it comes with its mark, or
+ * with the mark cleared already.
+ */
 void kvm_irq_line_sources(struct kvm_irq_line *line, enum kvm_line_chip chip,
 			  struct kvm_pin_sources *s)
 {
+	bool acked = READ_ONCE(line->acked) & BIT(chip);
+	unsigned long marked, sampled, left = 0;
 	struct kvm_line_marks *m;
-	unsigned long marked;
+
+	if (acked) {
+		clear_bit(chip, &line->acked);
+		/* The bit before the marks; pairs with irq_line_ack(). */
+		smp_mb__after_atomic();
+	}
 
 	for (m = &line->marks; m; m = READ_ONCE(m->next)) {
 		marked = READ_ONCE(m->marked);
+		sampled = READ_ONCE(m->sampled);
 		s->marked |= !!marked;
-		s->held |= !!(marked & ~READ_ONCE(m->sampled));
+		s->held |= !!(marked & ~sampled);
+		left |= marked & sampled;
 	}
 
 	s->irqfds |= !!READ_ONCE(line->irqfds);
-	if (READ_ONCE(line->acked) & BIT(chip)) {
-		clear_bit(chip, &line->acked);
-		s->acked = true;
-	}
+	s->acked |= acked;
+	if (acked && left)
+		set_bit(chip, &line->acked);
 }
 
 /*
