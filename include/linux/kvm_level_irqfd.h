@@ -87,7 +87,7 @@ struct kvm_irq_line {
 
 #define KVM_IRQFD_UNSENT	0
 
-/* What an irqfd knows of its line; constant from attach to detach, but flags and eoifd. */
+/* What an irqfd knows of its line; constant but for flags and eoifd. */
 struct kvm_irqfd_source {
 	struct kvm_irq_line *line;
 	struct kvm_line_marks *marks;
@@ -114,7 +114,9 @@ bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd);
  * recomputed here.  A negative @irqchip: the EOI is of no pin.
  */
 void kvm_irq_line_eoi(struct kvm *kvm, int gsi, int irqchip, int pin);
-bool kvm_irq_line_exists(struct kvm *kvm, int gsi);
+
+/* Under irq_srcu, or a lock that keeps the line: see kvm->irqfds.lines. */
+struct kvm_irq_line *kvm_irq_line_find(struct kvm *kvm, u32 gsi);
 
 /* Any context, under the lock of a chip on which the line has a pin. */
 void kvm_irq_line_defer(struct kvm_irq_line *line);
@@ -147,8 +149,8 @@ extern struct workqueue_struct *irqfd_cleanup_wq;
 
 /*
  * The chips' half, arch/<arch>/kvm.  assert recomputes from any context, with
- * any lock of a chip held; is_up: any context.  update and eoi: process or vCPU context without a
- * chip's lock.  route: irq_lock.
+ * any lock of a chip held; is_up: any context.  update and eoi: process or vCPU
+ * context without a chip's lock.  route: irq_lock.
  */
 bool kvm_arch_irq_line_is_up(struct kvm_irq_line *line);
 void kvm_arch_irq_line_assert(struct kvm_irq_line *line);
@@ -157,9 +159,6 @@ void kvm_arch_irq_line_eoi(struct kvm_irq_line *line, int irqchip, int pin);
 void kvm_arch_irq_line_route(struct kvm_irq_line *line,
 			     struct kvm_kernel_irq_routing_entry *entries,
 			     int n);
-
-/* Under irq_srcu, or a lock that keeps the line: see kvm->irqfds.lines. */
-struct kvm_irq_line *kvm_irq_line_find(struct kvm *kvm, u32 gsi);
 
 static inline bool kvm_irq_line_marked(struct kvm_irq_line *line)
 {
@@ -205,9 +204,9 @@ static inline bool kvm_irqfd_inject_line(struct kvm_kernel_irqfd *irqfd)
 static inline void kvm_irq_line_eoi(struct kvm *kvm, int gsi, int irqchip,
 				    int pin) { }
 
-static inline bool kvm_irq_line_exists(struct kvm *kvm, int gsi)
+static inline struct kvm_irq_line *kvm_irq_line_find(struct kvm *kvm, u32 gsi)
 {
-	return false;
+	return NULL;
 }
 
 static inline bool kvm_irqfd_flags_valid(u32 flags)

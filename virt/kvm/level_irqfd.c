@@ -10,7 +10,8 @@
  * acknowledges, and tells the chips' half to recompute the pins.
  *
  * Invariant: each change of a mark is followed by a recomputation of every pin
- * of the line, by the one who changed it or by a worker queued for it.
+ * of the line: by the one who changed it, by the holder of the chip's lock to
+ * whom it posted the pin, or by a worker queued for it.
  */
 
 #include <linux/eventfd.h>
@@ -69,8 +70,9 @@ void kvm_irq_line_defer(struct kvm_irq_line *line)
  * leaves no mark, and is sent as that of an edge irqfd.
  *
  * What cannot be sent here must not be forgotten if the GSI gets a pin before
- * the worker runs, and the worker must not send what only left a mark: ->unsent
- * tells it.  A mark that was set against a route change counts as set before it.
+ * the worker runs, and the worker must not send what only left a mark:
+ * KVM_IRQFD_UNSENT tells it.  A mark that was set against a route change counts
+ * as set before it.
  */
 static noinline void irqfd_send(struct kvm_kernel_irqfd *irqfd)
 {
@@ -320,9 +322,4 @@ bool kvm_irq_line_resample(struct kvm_irq_line *line)
 	if (hweight_long(READ_ONCE(line->routed)) > 1)
 		kvm_arch_irq_line_assert(line);
 	return true;
-}
-
-bool kvm_irq_line_exists(struct kvm *kvm, int gsi)
-{
-	return kvm_irq_line_find(kvm, gsi);
 }
