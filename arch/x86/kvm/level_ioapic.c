@@ -130,7 +130,7 @@ static void ioapic_drain(struct kvm_ioapic *ioapic)
 
 	while (READ_ONCE(ioapic->level.posted) && spin_trylock(&ioapic->lock)) {
 		pins = xchg(&ioapic->level.posted, 0);
-		for_each_set_bit(pin, &pins, KVM_LEVEL_IOAPIC_PINS)
+		for_each_set_bit(pin, &pins, IOAPIC_NUM_PINS)
 			ioapic_try_update_pin(ioapic, pin);
 		spin_unlock(&ioapic->lock);
 		/* As in kvm_ioapic_unlock(). */

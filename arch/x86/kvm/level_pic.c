@@ -15,6 +15,8 @@
 #include "lapic.h"
 #include "trace.h"
 
+static_assert(KVM_LEVEL_PIC_PINS == PIC_NUM_PINS);
+
 static enum kvm_line_chip pic_chip(int pin)
 {
 	return pin < 8 ? KVM_LINE_PIC_MASTER : KVM_LINE_PIC_SLAVE;
@@ -59,9 +61,9 @@ static void pic_update_pin(struct kvm_pic *pic, int pin)
 }
 
 /*
- * Any context, without the lock.  The vCPU that takes the PIC's interrupts is
- * the first one, unless the guest is odd: then all vCPUs are walked, which is
- * not for atomic context.
+ * Any context.  The vCPU that takes the PIC's interrupts is the first one,
+ * unless the guest is odd: then all vCPUs are walked, which is not for atomic
+ * context.
  */
 static bool pic_kick_first(struct kvm_pic *pic)
 {

@@ -6,6 +6,7 @@
 #ifndef __KVM_X86_LEVEL_PIN_H
 #define __KVM_X86_LEVEL_PIN_H
 
+#include <linux/kvm.h>
 #include <linux/types.h>
 
 enum kvm_line_chip;
@@ -15,14 +16,13 @@ struct kvm_kpic_state;
 struct kvm_lapic_irq;
 struct kvm_pic;
 
-#define KVM_LEVEL_IOAPIC_PINS	24
 #define KVM_LEVEL_PIC_PINS	16
 
 /* The masks have a bit for each pin.  All under the chip's lock but posted. */
 struct kvm_ioapic_level {
 	/* Pins to recompute, from those who found the lock taken.  Atomic. */
 	unsigned long posted;
-	struct hlist_head lines[KVM_LEVEL_IOAPIC_PINS];	/* struct kvm_irq_line */
+	struct hlist_head lines[KVM_IOAPIC_NUM_PINS];	/* struct kvm_irq_line */
 	u32 pins_of[256];	/* by the vector in their RTE */
 	u32 eoi_masked;		/* saw an EOI since it was masked */
 	u32 undelivered;	/* left to a worker by an atomic caller */
