@@ -64,8 +64,9 @@ void kvm_irq_line_sources(struct kvm_irq_line *line, enum kvm_line_chip chip,
 			  struct kvm_pin_sources *s)
 {
 	bool acked = READ_ONCE(line->acked) & BIT(chip);
-	unsigned long marked, sampled, left = 0;
+	unsigned long marked, sampled;
 	struct kvm_line_marks *m;
+	bool left = false;
 
 	if (acked) {
 		clear_bit(chip, &line->acked);
@@ -75,15 +76,22 @@ void kvm_irq_line_sources(struct kvm_irq_line *line, enum kvm_line_chip chip,
 
 	for (m = &line->marks; m; m = READ_ONCE(m->next)) {
 		marked = READ_ONCE(m->marked);
-		sampled = READ_ONCE(m->sampled);
-		s->marked |= !!marked;
-		s->held |= !!(marked & ~sampled);
-		left |= marked & sampled;
+		if (!marked)
+			continue;
+		sampled = marked & READ_ONCE(m->sampled);
+		s->marked = true;
+		if (sampled != marked)
+			s->held = true;
+		if (sampled)
+			left = true;
 	}
 
-	s->irqfds |= !!READ_ONCE(line->irqfds);
-	s->acked |= acked;
-	if (acked && left)
+	if (READ_ONCE(line->irqfds))
+		s->irqfds = true;
+	if (!acked)
+		return;
+	s->acked = true;
+	if (left)
 		set_bit(chip, &line->acked);
 }
 
