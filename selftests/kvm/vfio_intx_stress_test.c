@@ -149,6 +149,7 @@ static void vs_read_pic(void)
 
 static void vs_finish(struct kvm_vcpu *vcpu)
 {
+	struct vs_guest *g = addr_gva2hva(vcpu->vm, (vm_vaddr_t)&vs_guest);
 	struct ucall uc;
 
 	for (;;) {
@@ -159,7 +160,8 @@ static void vs_finish(struct kvm_vcpu *vcpu)
 		case UCALL_ABORT:
 			REPORT_GUEST_ASSERT(uc);
 		default:
-			TEST_FAIL("unexpected exit: %s", exit_reason_str(vcpu->run->exit_reason));
+			TEST_FAIL("vCPU %u, round %u: unexpected exit: %s", vcpu->id, g->round,
+				  exit_reason_str(vcpu->run->exit_reason));
 		}
 	}
 }
