@@ -6,12 +6,19 @@ build	:= $(top)/build
 stock	:= $(build)/6.12/stock
 patched	:= $(build)/6.12/patched
 T	?=
+CONFIG	?=
+# Not for the kernel's own make.
+MAKEOVERRIDES =
+unexport T CONFIG
 
 help:
 	@echo "make run            build, boot, measure: MSI, RESAMPLE, LEVEL, stock beside patched"
 	@echo "make check [T=NAME] all tests, or one; the last line counts them"
+	@echo "make check CONFIG=C those that run on the patched kernel, on a kernel configured so:"
+	@echo "                    preempt, rt or debug"
+	@echo "make check-all      all tests, and all of those"
 	@echo "make list           the tests"
-	@echo "make kernel         the stock and the patched kernel"
+	@echo "make kernel         the stock and the patched kernel; CONFIG=C as well"
 	@echo "make bench          the measurements"
 	@echo "make results        the measurements, into Documentation/results"
 	@echo "make shell          a root shell in the VM, patched kernel"
@@ -26,7 +33,7 @@ deps:
 	@tools/deps
 
 kernel: deps
-	@tools/kernel/build
+	@tools/kernel/build $(CONFIG)
 
 selftests: kernel
 	@tools/selftests/build
@@ -38,7 +45,10 @@ results: selftests
 	@SAVE=$(top)/Documentation/results/bench-6.12.txt tools/bench/run
 
 check: deps
-	@tools/check $(T)
+	@tools/check $(if $(CONFIG),--config $(CONFIG)) $(T)
+
+check-all: check
+	@for c in preempt rt debug; do tools/check --config $$c || exit 1; done
 
 list:
 	@tools/check --list
@@ -65,4 +75,4 @@ paths:
 clean:
 	rm -rf $(build)
 
-.PHONY: help deps kernel selftests run bench results check list shell style mutants patches-check paths clean
+.PHONY: help deps kernel selftests run bench results check check-all list shell style mutants patches-check paths clean
