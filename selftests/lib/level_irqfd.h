@@ -37,6 +37,8 @@
 #define LI_PINS			24
 #define LI_LVT0			0x350
 
+#define LI_RTE_LOWEST_PRIO	BIT(8)
+#define LI_RTE_LOGICAL		BIT(11)
 #define LI_RTE_REMOTE_IRR	BIT(14)
 #define LI_RTE_LEVEL		BIT(15)
 #define LI_RTE_MASKED		BIT(16)
@@ -46,7 +48,8 @@
 #define LI_SETTLE		300000UL
 #define LI_NEVER		0xffffffffu
 
-enum li_cmd { LI_RUN, LI_MASK, LI_UNMASK, LI_READ_RTE, LI_EDGE, LI_LEVEL, LI_INIT_PIC };
+enum li_cmd { LI_RUN, LI_MASK, LI_UNMASK, LI_READ_RTE, LI_EDGE, LI_LEVEL, LI_WRITE_RTE,
+	      LI_INIT_PIC };
 enum li_stage { LI_IDLE = 1, LI_IN_ISR, LI_AFTER_EOI };
 
 /* What the ISR does besides counting; the order is that of the bits. */
@@ -56,6 +59,7 @@ enum li_stage { LI_IDLE = 1, LI_IN_ISR, LI_AFTER_EOI };
 #define LI_ISR_READ_RTE		BIT(3)
 #define LI_ISR_SYNC_AFTER	BIT(4)
 #define LI_ISR_REMASK		BIT(5)	/* first of all: mask and unmask */
+#define LI_ISR_WRITE_RTE	BIT(6)	/* between LI_IN_ISR and the EOI */
 
 struct li_guest {
 	volatile u32 cmd, pin, isr_do;
@@ -66,7 +70,8 @@ struct li_guest {
 	volatile u32 sync_at;		/* LI_IN_ISR at that interrupt */
 	volatile u32 isr;		/* interrupts so far */
 	volatile u32 per_vector[256];
-	volatile u32 rte;
+	volatile u32 rte;		/* as read */
+	volatile u32 new_rte, new_dest;	/* to be written */
 	volatile u32 pic;		/* interrupts come by the PIC */
 };
 
@@ -112,6 +117,12 @@ static inline void li_guest_rte(u32 pin, u32 flags)
 	li_ioapic_write(0x10 + 2 * pin, flags | (LI_IOAPIC_VECTOR + pin));
 }
 
+static void li_guest_write_rte(u32 pin)
+{
+	li_ioapic_write(0x10 + 2 * pin + 1, li_guest.new_dest << 24);
+	li_ioapic_write(0x10 + 2 * pin, li_guest.new_rte);
+}
+
 static void li_guest_mask(u32 pin, bool mask)
 {
 	if (li_guest.pic) {
@@ -155,6 +166,8 @@ static void li_guest_isr(struct ex_regs *regs)
 		li_guest_mask(pin, false);
 	if (what & LI_ISR_SYNC || n == li_guest.sync_at)
 		GUEST_SYNC(LI_IN_ISR);
+	if (what & LI_ISR_WRITE_RTE)
+		li_guest_write_rte(pin);
 	if (what & LI_ISR_EOI && pic) {
 		if (pin >= 8)
 			li_outb(0xa0, 0x20);
@@ -218,6 +231,9 @@ static void li_guest_code(void)
 		case LI_EDGE:
 		case LI_LEVEL:
 			li_guest_trigger(pin, li_guest.cmd == LI_LEVEL);
+			break;
+		case LI_WRITE_RTE:
+			li_guest_write_rte(pin);
 			break;
 		case LI_INIT_PIC:
 			li_guest_init_pic(li_guest.pic);
@@ -493,14 +509,17 @@ static inline void li_leave_isr(struct li *li)
 	li_no_more(li);
 }
 
-static inline void li_create(struct li *li, u32 gsi, bool pic)
+/* The first of @nr vCPUs is the guest's. */
+static inline void li_create_vcpus(struct li *li, u32 gsi, bool pic, struct kvm_vcpu **vcpus,
+				   int nr)
 {
 	int v;
 
 	memset(li, 0, sizeof(*li));
 	li->gsi = gsi;
 	li->pic = pic;
-	li->vm = vm_create_with_one_vcpu(&li->vcpu, li_guest_code);
+	li->vm = vm_create_with_vcpus(nr, li_guest_code, vcpus);
+	li->vcpu = vcpus[0];
 	for (v = LI_IOAPIC_VECTOR; v <= LI_MSI_VECTOR; v++)
 		vm_install_exception_handler(li->vm, v, li_guest_isr);
 	virt_pg_map(li->vm, LI_IOAPIC_GPA, LI_IOAPIC_GPA);
@@ -509,6 +528,13 @@ static inline void li_create(struct li *li, u32 gsi, bool pic)
 	li->g->pic = pic;
 	li->g->isr_do = LI_ISR_EOI;
 	li_resume_to(li, LI_IDLE);
+}
+
+static inline void li_create(struct li *li, u32 gsi, bool pic)
+{
+	struct kvm_vcpu *vcpu;
+
+	li_create_vcpus(li, gsi, pic, &vcpu, 1);
 }
 
 static inline void li_destroy(struct li *li)
