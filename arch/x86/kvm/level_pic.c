@@ -43,7 +43,7 @@ bool kvm_pic_pin_marked(struct kvm_pic *pic, int pin)
 	return false;
 }
 
-static void pic_set_pin(struct kvm_pic *pic, int pin, bool up)
+static __always_inline void pic_set_pin(struct kvm_pic *pic, int pin, bool up)
 {
 	struct kvm_kpic_state *s = &pic->pics[pin >> 3];
 	int ret;
@@ -88,18 +88,11 @@ static void pic_defer(struct kvm_pic *pic, int pin)
 		kvm_irq_line_defer(line_at_pic(node, pin));
 }
 
-/*
- * In a context that is, or may be, atomic.  A masked pin, as all are where the
- * guest uses the IOAPIC, has no part in the output.
- */
-static void pic_try_update_irq(struct kvm_pic *pic, int pin)
+/* In a context that is, or may be, atomic. */
+static noinline void pic_try_output(struct kvm_pic *pic, int pin)
 {
-	bool wakeup;
+	bool wakeup = pic->wakeup_needed;
 
-	if (pic->pics[pin >> 3].imr & BIT(pin & 7))
-		return;
-
-	wakeup = pic->wakeup_needed;
 	pic_update_irq(pic);
 	if (!pic->wakeup_needed || wakeup)
 		return;
@@ -107,6 +100,16 @@ static void pic_try_update_irq(struct kvm_pic *pic, int pin)
 		pic->wakeup_needed = false;
 	else
 		pic_defer(pic, pin);
+}
+
+/*
+ * A masked pin, as all are where the guest uses the IOAPIC, has no part in the
+ * output.
+ */
+static __always_inline void pic_try_update_irq(struct kvm_pic *pic, int pin)
+{
+	if (!(pic->pics[pin >> 3].imr & BIT(pin & 7)))
+		pic_try_output(pic, pin);
 }
 
 /* Any context, without the lock: see level_pin.c for the barriers. */
