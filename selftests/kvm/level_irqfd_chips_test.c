@@ -8,6 +8,8 @@
  *			pin; the interrupt comes again when the guest has cleared
  *			remote IRR by the detour over edge, as Linux does
  * dest_in_service	a new destination mode before the EOI: nothing is lost
+ * trigger_in_service	edge and back to level, each before the EOI: nothing is lost;
+ *			as on hardware the latter interrupts once more
  * slow_walk		64 vCPUs, a logical destination that no APIC map resolves: each
  *			signal is left to a worker, counted, and delivered once
  */
@@ -109,6 +111,29 @@ static void dest_in_service(void)
 	li_destroy(&b.li);
 }
 
+/* The write of a level trigger finds the line up, and sends a second interrupt. */
+static void trigger_in_service(void)
+{
+	static const u32 interrupts[] = { 1, 3, 4 }, rte[] = { 0, LI_RTE_LEVEL, LI_RTE_LEVEL };
+	struct bound b;
+	u32 i;
+
+	li_create(&b.li, 20, false);
+	bound_init(&b, 20);
+	b.li.g->isr_do = LI_ISR_WRITE_RTE | LI_ISR_EOI;
+	for (i = 0; i < ARRAY_SIZE(rte); i++) {
+		b.li.g->new_rte = rte[i] | (LI_IOAPIC_VECTOR + 20);
+		if (i == 2)
+			b.li.g->isr_do = LI_ISR_EOI;
+		li_signal(b.fd);
+		li_take(&b.li, interrupts[i]);
+		LI_EQ(li_count(b.eoi), 1, "eoifd");
+		li_line_is(&b.li, false);
+		LI_EQ(li_remote_irr(b.li.vm, 20), 0, "remote_irr");
+	}
+	li_destroy(&b.li);
+}
+
 /* Flat logical destination 2, beside the first vCPU's x2APIC: no map has both. */
 static void spoil_map(struct kvm_vcpu *vcpu)
 {
@@ -156,6 +181,7 @@ int main(int argc, char **argv)
 		{ "both_live", both_live },
 		{ "vector_in_service", vector_in_service },
 		{ "dest_in_service", dest_in_service },
+		{ "trigger_in_service", trigger_in_service },
 		{ "slow_walk", slow_walk },
 	};
 
