@@ -45,6 +45,8 @@ static void once(u32 gsi, bool pic)
 		li_leave_isr(&li);
 		LI_EQ(li_count(eoi), 1, "eoifd after the EOI");
 		li_line_is(&li, false);
+		if (gsi < 16)
+			li_pin_is(li.vm, gsi, !pic, false);
 		if (!pic)
 			LI_EQ(li_remote_irr(li.vm, gsi), 0, "remote_irr after the EOI");
 	}
